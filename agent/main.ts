@@ -11,6 +11,7 @@ import { measurePorts } from './metrics.ts';
 import { withNodeLock } from './node/node-lock.ts';
 import type { AgentOptions } from './options.ts';
 import { withDevices } from './pod/devices.ts';
+import { openPodNetwork } from './pod-network/open.ts';
 import { openPorts } from './ports.ts';
 import { serve } from './serve.ts';
 
@@ -43,7 +44,9 @@ async function runLocked(options: AgentOptions & { readonly nodeDir: string }, s
   const metrics = options.metrics ?? new MetricsRegistry();
   const nodeConfig = await readNodeConfig(options.dataDir);
   const pullRecords = await openPullRecords(nodeDir, warn);
-  const ports = options.ports ?? (await openPorts({ ...options, localPathFolder: nodeConfig.localPathFolder, warn }));
+  const network = options.ports === undefined ? openPodNetwork(options) : undefined;
+  const routed = network?.network;
+  const ports = options.ports ?? (await openPorts({ ...options, routed, localPathFolder: nodeConfig.localPathFolder, warn }));
   const abort = linkAbort(signal);
   // Every loop and stream listens to it; the default of 10 would be called a leak.
   setMaxListeners(mostListeners, abort.signal);
@@ -55,6 +58,7 @@ async function runLocked(options: AgentOptions & { readonly nodeDir: string }, s
     await Promise.all([
       serve({ ...options, ...own, staticPodPath }, abort.signal, abort.abort).finally(abort.abort),
       keepCertificate({ ...options, metrics, clock: own.clock }, abort.signal),
+      network?.run(ports.inventory, abort.signal),
     ]);
   } finally {
     abort.abort();

@@ -26,12 +26,14 @@ export interface AgentOptions {
    * 4,096 or what the machine allows where not said.
    */
   readonly maxContainerPids?: number | undefined;
+  /** Where new pods get their addresses from: the engine's own network, or the node's range; the engine where not said. */
+  readonly podNetwork?: 'engine' | 'routed' | undefined;
   readonly dockerSocket?: string | undefined;
   /** The longest that a container which ends again and again waits for its next run; 5 minutes where not said. */
   readonly maxContainerRestartMs?: number | undefined;
   /** The folder, or the file, of this machine's static pods, in place of what node.yaml says. */
   readonly staticPodPath?: string | undefined;
-  /** With what the node is made, when there is none of its name; one that is there keeps what it has. */
+  /** Labels and taints of a new Node; an existing one keeps its own. */
   readonly registration?: NodeRegistration | undefined;
   readonly imageOptions?: ImageOptions | undefined;
   /** The certificate that the client uses, which the agent renews; absent: another process renews it. */

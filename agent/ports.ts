@@ -3,6 +3,7 @@ import { createMachineReader, type MachineReader } from './machine/machine-reade
 import { createPodDialer, type PodDialer } from './machine/pod-dialer.ts';
 import { type HeldImage, holdSandboxImage } from './pause/held-image.ts';
 import { createDockerRuntime } from './runtime/docker/docker-runtime.ts';
+import type { RoutedNetwork } from './runtime/docker/routed-runtime.ts';
 import type { CommandRunner, ContainerAccess, ContainerRuntime, ImageService, ObservedContainer } from './runtime/runtime.ts';
 import { createVolumes, type Volumes } from './volumes/volumes.ts';
 
@@ -36,6 +37,8 @@ export interface PortsOptions {
   readonly sandboxImage?: string | undefined;
   readonly warmSandboxes?: number | undefined;
   readonly maxContainerPids?: number | undefined;
+  /** See DockerRuntimeOptions. */
+  readonly routed?: RoutedNetwork | undefined;
   /** Instead of a folder in nodeDir. */
   readonly localPathFolder?: string | undefined;
   readonly warn: (message: string) => void;
@@ -52,14 +55,16 @@ export async function openPorts(options: PortsOptions): Promise<AgentPorts> {
     localPathFolder,
     warn,
     maxContainerPids,
+    routed,
   } = options;
   // Entering a network is what Berth's own sandbox program can do.
-  const warm = { size: sandboxImage === undefined ? warmSandboxes : 0, image: () => held.id() };
+  const warm = { size: sandboxImage === undefined && !routed?.isWanted ? warmSandboxes : 0, image: () => held.id() };
   const docker = createDockerRuntime({
     nodeName,
     warn,
     warm,
     maxContainerPids,
+    routed,
     ...(dockerSocket === undefined ? {} : { socketPath: dockerSocket }),
   });
   const held = holdSandboxImage(docker.images, sandboxImage);

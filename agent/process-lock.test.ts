@@ -19,7 +19,7 @@ async function mustLock(holder: string): Promise<ProcessLock> {
 }
 
 describe('the lock of a process', () => {
-  it('is one: whoever comes second hears who has it', async () => {
+  it('is held once: a second process is told which one has it', async () => {
     const lock = await mustLock('the first');
     expect(await lockProcess(purpose, 'the second')).toEqual({ heldBy: 'the first' });
     await lock.release();

@@ -49,8 +49,8 @@ function tryLock(path: string, holder: string): ProcessLock | 'held' | 'removed'
 }
 
 /**
- * In a folder that others may not write to and that is the same however a process was started; root's is in memory,
- * where a full disk does not matter.
+ * The path of a lock file: in a folder that other users cannot write to and that does not depend on the environment of
+ * the process. Root's is in memory, where a full disk does not matter.
  */
 export function lockFile(purpose: string): string {
   const folder = process.getuid?.() === 0 ? '/run' : homedir();

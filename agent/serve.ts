@@ -92,8 +92,8 @@ function start(parts: ReturnType<typeof assemble>, wiring: Wiring, signal: Abort
   const isContested = () => lease.isContested();
   const looped = { runtime, workers, statics, isContested, pods, volumes, podVolumes, clock, logger };
   const hasSandboxImage = untilSandboxImage(wiring, signal);
-  // Whose node this is decides who runs the API's pods; those of files wait for it only while another agent may have
-  // the name.
+  // The agent runs the API's pods only once it holds the node's lease; static pods wait for that only while another
+  // agent may have the name.
   const leased = lease.acquire(signal);
   return [
     leased.then(() => lease.run(signal)),

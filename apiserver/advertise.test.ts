@@ -10,14 +10,14 @@ describe('an address that is advertised', () => {
     ['0.0.0.0:7443', '::1', /this machine itself/],
     ['127.0.0.1:7443', foreign, /no address of this machine.*with --listen 0\.0\.0\.0:7443/],
     ['[::1]:7443', foreign, /no address of this machine/],
-  ])('is refused where nobody would reach the server: %s, %s', async (listen, advertise, message) => {
+  ])('is refused where no client would reach the server: %s, %s', async (listen, advertise, message) => {
     expect(await advertiseProblem(listen, advertise)).toMatch(message);
   });
 
   it.each([
     ['0.0.0.0:7443', foreign],
     ['192.0.2.8:7443', foreign],
-  ])('may be somebody else’s, who passes on what comes, and that is said: %s, %s', async (listen, advertise) => {
+  ])('may be of another device that forwards connections, with a notice: %s, %s', async (listen, advertise) => {
     expect(await advertiseProblem(listen, advertise)).toBeUndefined();
     expect(await listenBesides(listen, advertise)).toBeUndefined();
     expect(await advertiseNotice(listen, advertise)).toMatch(/192\.0\.2\.7 is no address of this machine.*port 7443/);

@@ -53,5 +53,5 @@ export async function advertiseNotice(listen: string, advertise: string): Promis
   const address = isIP(advertise) ? advertise : await resolve(advertise);
   if (address === undefined) return `the name ${advertise} is not known on this machine: others must know it`;
   if (address === host || isLoopback(address) || isOwn(address)) return undefined;
-  return `${advertise} is no address of this machine: whoever has it (NAT, a load balancer) must pass on what comes to port ${port} of this machine`;
+  return `${advertise} is no address of this machine: the device that has it (NAT, a load balancer) must forward connections to port ${port} of this machine`;
 }

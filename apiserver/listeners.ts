@@ -33,8 +33,8 @@ const retryMs = 5_000;
 const endAfterMs = 1_000;
 
 /**
- * Listens where it is told, and besides where it advertises. Rejects when it cannot listen at the first; for the second
- * it goes on trying until the signal aborts, because programs on this machine need the server meanwhile.
+ * Listens at the listen address, and at the advertised one. Rejects when the first fails; the second is retried until
+ * the signal aborts, because programs on this machine need the server meanwhile.
  */
 export async function openListeners(input: ListenersInput, signal: AbortSignal): Promise<Listeners> {
   const { api, listen: at, advertise, pki, log, metrics, listenerLimits: limits = {} } = input;

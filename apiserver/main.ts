@@ -1,5 +1,6 @@
 import { once, setMaxListeners } from 'node:events';
 import { MetricsRegistry } from '../api/metrics/index.ts';
+import { repairServices } from './allocation/repair-services.ts';
 import { anyOf, BootstrapTokens } from './authn/bootstrap-tokens.ts';
 import { openListeners } from './listeners.ts';
 import { runLoops } from './loops.ts';
@@ -17,6 +18,7 @@ import { type OpenedStore, openStore, rewriteSecrets } from './store-files.ts';
 import { startFeed } from './watch/feed.ts';
 
 export { advertiseNotice, advertiseProblem } from './advertise.ts';
+export { defaultNodePortRange, defaultServiceCidr, parseServiceRanges } from './allocation/ranges.ts';
 export { auditPath, openAudit } from './audit/open-audit.ts';
 export type { ClientLimits, ServerInfo, ServerOptions } from './options.ts';
 export { issueNodeCredentials, type NodeCredentials, pkiDir } from './pki/pki.ts';
@@ -44,7 +46,7 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
 async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki, signal: AbortSignal): Promise<void> {
   const { storage } = store;
   const { log, metrics = new MetricsRegistry() } = options;
-  const { registry, caches, addKind } = createServerRegistry(options, storage, metrics);
+  const { registry, caches, allocator, addKind } = createServerRegistry(options, storage, metrics);
   const sums = new NodeSums(registry.store('Pod').cache);
   const tokens = new BootstrapTokens(registry.store('Secret').cache, () => new Date());
   const endStorage = measureStorage(metrics, storage);
@@ -57,6 +59,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
     for (const each of [sums, tokens]) each.observe();
     loops.push(...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     await ensureObjects(registry, options.controllerRules);
+    await repairServices(registry, allocator, log);
     loops.push(runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
     await listenUntil({
       options: { ...options, metrics },

@@ -3,6 +3,7 @@ import type { PolicyRule } from '../api/generated/types.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { LogLevelControl } from '../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
+import type { ServiceRanges } from './allocation/ranges.ts';
 import type { Audit } from './audit/audit.ts';
 import type { AnonymousLimits } from './limits/anonymous-calls.ts';
 import type { AnswerLimits } from './limits/answer-room.ts';
@@ -52,6 +53,8 @@ export interface ServerOptions {
   readonly eventTtlMs?: number | undefined;
   /** How many seconds pods that say nothing of it stay on a lost node (default 300). */
   readonly lostNodeSeconds?: LostNodeSeconds | undefined;
+  /** Where services get their addresses and node ports from; what is left out is as by default. */
+  readonly serviceRanges?: ServiceRanges | undefined;
   /** The audit log; absent: disabled. The caller closes it. */
   readonly audit?: Audit | undefined;
   /** Which TLS is spoken; what is left out is as by default: 1.3 only. */

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
+import { parseServiceRanges } from './allocation/ranges.ts';
+import { ServiceAllocator } from './allocation/service-allocator.ts';
 import { measureCaches } from './metrics.ts';
 import { measureNamespaces } from './namespace-metrics.ts';
 import type { ServerOptions } from './options.ts';
@@ -23,6 +25,7 @@ export interface ServerRegistry {
   readonly registry: Registry;
   /** To be fed. */
   readonly caches: KindCaches;
+  readonly allocator: ServiceAllocator;
   /**
    * Serves one more kind while the server runs; resolves when its objects are shown. Throws RangeError for one that is
    * there already.
@@ -32,7 +35,7 @@ export interface ServerRegistry {
 
 export type ServerRegistryOptions = Pick<
   ServerOptions,
-  'log' | 'ring' | 'kinds' | 'lostNodeSeconds' | 'namespaceLimits' | 'systemPriorityNamespaces'
+  'log' | 'ring' | 'kinds' | 'lostNodeSeconds' | 'namespaceLimits' | 'systemPriorityNamespaces' | 'serviceRanges'
 >;
 
 /**
@@ -42,7 +45,10 @@ const heartbeatAgeMs = 60_000;
 const boundsOf = ({ kind }: Kind): Partial<RingBounds> =>
   kind === 'Lease' || kind === 'NodeMetrics' ? { maxAgeMs: heartbeatAgeMs } : {};
 
-/** Makes the caches and stores of the kinds that the options name, and measures them; starts nothing. */
+/**
+ * Makes the caches and stores of the kinds that the options name, and measures them; starts nothing. Throws RangeError
+ * for ranges of services that are none.
+ */
 export function createServerRegistry(options: ServerRegistryOptions, storage: Storage, metrics: MetricsRegistry): ServerRegistry {
   const { log, ring = {} } = options;
   const cacheOf = (kind: Kind): KindCache => new KindCache(kind, { bounds: { ...boundsOf(kind), ...ring }, log });
@@ -50,12 +56,14 @@ export function createServerRegistry(options: ServerRegistryOptions, storage: St
   const held = new NamespaceLedger(options.namespaceLimits);
   const quotas = new QuotaLedger(Date.now);
   const ledger = composeLedgers(held, quotas);
+  const allocator = new ServiceAllocator(parseServiceRanges(options.serviceRanges), Math.random);
   const follow = (cache: KindCache): void => {
     held.observe(cache);
     quotas.observe(cache);
+    allocator.observe(cache);
   };
   const terms = new LeaseTerms(findLease(caches));
-  const environment = { storage, now: () => new Date(), random: Math.random, uid: randomUUID, ledger, terms };
+  const environment = { storage, now: () => new Date(), random: Math.random, uid: randomUUID, ledger, allocator, terms };
   const registry = createRegistry(caches, environment, options);
   for (const cache of caches) follow(cache);
   measureCaches(metrics, caches);
@@ -63,6 +71,7 @@ export function createServerRegistry(options: ServerRegistryOptions, storage: St
   return {
     registry,
     caches,
+    allocator,
     async addKind(kind) {
       const store = new KindStore(cacheOf(kind), environment);
       registry.stores.check(store);

@@ -70,7 +70,7 @@ export interface Client extends KindClients {
   readonly objects: ObjectsClient;
   /** How much the server's and the agents' logs say. */
   readonly logLevels: LogLevelsClient;
-  /** Who one is, and what one may do. */
+  /** Identity and access of the caller and of other users. */
   readonly reviews: ReviewsClient;
   /** What nodes and pods used in the last hour. */
   readonly usageHistories: UsageHistoriesClient;

@@ -9,7 +9,7 @@ export interface Note {
   readonly message: string;
 }
 
-/** Of more than so many, claims are told the same twice now and then. */
+/** With more claims than this, some events are repeated. */
 const rememberedSize = 4_096;
 
 /** Tells each claim what it waits for, not the same twice in a row. */

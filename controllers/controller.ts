@@ -71,7 +71,7 @@ export function changesOf<T extends ApiObject>(
   };
 }
 
-/** The same for the objects of all kinds, also of those that come later. */
+/** The changes of objects of all kinds, also of kinds that are added later. */
 export function changesOfAll<F extends { readonly informer: Pick<Informer<ApiObject>, 'addHandler' | 'waitForSync'> }>(
   followed: Growing<F>,
   connect: (each: F, wake: Wake) => () => void,

@@ -85,7 +85,7 @@ export function createInformers(
     async run(signal) {
       started = signal;
       ends.push(...running.map((informer) => informer.run(signal)));
-      // Those of kinds that come meanwhile, too.
+      // Informers of kinds that were added meanwhile end here too.
       for (let seen = 0; seen < ends.length; ) {
         seen = ends.length;
         await Promise.all(ends);

@@ -9,6 +9,8 @@ import type { ControllerDefinition } from './definition.ts';
 import { dependents } from './dependents/controller.ts';
 import { deployment } from './deployment/controller.ts';
 import { disruption } from './disruption/controller.ts';
+import { endpointSlices } from './endpoint-slice/controller.ts';
+import { endpointsDefinition } from './endpoints/controller.ts';
 import { finishedJobs } from './finished-jobs/controller.ts';
 import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/controller.ts';
 import { job } from './job/controller.ts';
@@ -17,6 +19,8 @@ import { localPath } from './local-path/controller.ts';
 import { namespaces } from './namespace/controller.ts';
 import { nodeLeftovers } from './node-leftovers/controller.ts';
 import { nodeLifecycle } from './node-lifecycle/controller.ts';
+import { nodeNetworks } from './node-network/controller.ts';
+import { nodeRanges } from './node-ranges/controller.ts';
 import { podGarbage } from './pod-garbage/controller.ts';
 import { replicaSet } from './replica-set/controller.ts';
 import { replicationController } from './replication-controller/controller.ts';
@@ -31,6 +35,7 @@ import { volumeBinding } from './volume-binding/controller.ts';
 import { volumeProtection } from './volume-protection/controller.ts';
 
 export type { EvictionRates } from './node-lifecycle/zone-state.ts';
+export { defaultClusterCidr, parseNodeRanges } from './node-ranges/decide.ts';
 export type { ControllersElection, RunControllersOptions } from './terms.ts';
 
 /** Every controller, a line each. */
@@ -43,6 +48,7 @@ const definitions: readonly ControllerDefinition[] = [
   serviceAccounts,
   rootCertificatesDefinition,
   nodeLeftovers,
+  nodeNetworks,
   volumeBinding,
   localPath,
   volumeProtection,
@@ -60,6 +66,9 @@ const definitions: readonly ControllerDefinition[] = [
   cronJob,
   resourceQuotas,
   horizontalPodAutoscaler,
+  endpointSlices,
+  endpointsDefinition,
+  nodeRanges,
 ];
 
 /** What all controllers together may do, for the role of the process that runs them (`ControllerDefinition.rules`). */

@@ -40,11 +40,11 @@ const podAnnotations = [
 
 /**
  * The same of a pod, with its labels, whether its spec is another, what it asks for, where it is or has to be, which
- * claims it uses, how it stands, and how its containers ended.
+ * claims it uses, its addresses and named ports, how it stands, and how its containers ended.
  */
 export function podOutline(pod: Pod): Pod {
-  const { nodeName, affinity } = pod.spec ?? {};
-  const { phase, startTime, conditions = [] } = pod.status ?? {};
+  const { nodeName, affinity, hostname, subdomain, hostNetwork } = pod.spec ?? {};
+  const { phase, startTime, conditions = [], podIP, podIPs, hostIP } = pod.status ?? {};
   const { labels, generation, deletionGracePeriodSeconds, annotations = {} } = pod.metadata ?? {};
   const kept = podAnnotations.flatMap((name) => (annotations[name] === undefined ? [] : [[name, annotations[name]] as const]));
   const volumes = (pod.spec?.volumes ?? []).filter(({ volumeSource }) => volumeSource?.persistentVolumeClaim !== undefined);
@@ -61,12 +61,19 @@ export function podOutline(pod: Pod): Pod {
     spec: {
       ...asksOf(pod),
       ...(nodeName && { nodeName }),
+      ...(hostname && { hostname }),
+      ...(subdomain && { subdomain }),
+      ...(hostNetwork && { hostNetwork }),
       ...(volumes.length > 0 && { volumes }),
       ...affinityOutline(affinity),
     },
     status: {
       ...(phase && { phase }),
       ...(startTime && { startTime }),
+      ...(podIP && { podIP }),
+      // Mostly the one that podIP says.
+      ...(podIPs && podIPs.length > 1 && { podIPs }),
+      ...(hostNetwork && hostIP && { hostIP }),
       conditions: conditions.map(conditionOutline),
       ...statusesOutline(pod, isJudged),
     },

@@ -11,7 +11,10 @@ type Asks = Pick<
 /** Pods of one template ask for the same, which is kept once; a cluster has fewer templates than this. */
 const shared = createLru<Asks>(10_000);
 
-/** What a pod asks for, and what quotas and autoscalers read besides: the same value for pods that ask for the same. */
+/**
+ * What a pod asks for, and what quotas, autoscalers and services read besides: the same value for pods that ask for the
+ * same.
+ */
 export function asksOf({ spec = {} }: Pod): Asks {
   const { containers, initContainers, resources, overhead, priorityClassName, activeDeadlineSeconds } = spec;
   const asks: Asks = {
@@ -29,12 +32,16 @@ export function asksOf({ spec = {} }: Pod): Asks {
   return asks;
 }
 
-function askOf({ name, resources, restartPolicy }: Container): Container {
+function askOf({ name, resources, restartPolicy, ports = [] }: Container): Container {
   const { requests, limits } = resources ?? {};
+  const named = ports.flatMap(({ name: port, containerPort, protocol }) =>
+    port ? [{ name: port, ...(containerPort && { containerPort }), ...(protocol && { protocol }) }] : [],
+  );
   return {
     ...(name && { name }),
     ...((requests || limits) && { resources: { ...(requests && { requests }), ...(limits && { limits }) } }),
     ...(restartPolicy && { restartPolicy }),
+    ...(named.length > 0 && { ports: named }),
   };
 }
 

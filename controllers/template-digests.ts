@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { PodTemplateSpec } from '../api/generated/types.ts';
 import { countValues, templateText } from '../api/kinds/pod-template/hash.ts';
 
-/** So many values are some milliseconds' work. */
+/** A template with more values than this takes some milliseconds to hash. */
 const large = 2_000;
 const none: PodTemplateSpec = {};
 const digests = new WeakMap<PodTemplateSpec, string>();

@@ -34,7 +34,7 @@ it('keeps the code of files that are named by their content, and no other', () =
   expect(cached()).toEqual(['part-abcd1234.js']);
 });
 
-it('leaves nothing behind in the program of somebody else', () => {
+it('leaves nothing behind in the program of another user', () => {
   loadProgram(folder, 'berth.js', (process.getuid?.() ?? 0) + 1).saveCache();
   expect(cached()).toEqual([]);
 });

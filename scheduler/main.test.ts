@@ -241,7 +241,7 @@ describe('runScheduler', () => {
     expect(told()).toContain('Preempted: Preempted by pod default/high (uid-high) on node n1');
   });
 
-  it('takes nobody else away while the victim ends, and tries again when it could not be deleted', async () => {
+  it('evicts no other pod while the victim ends, and tries again when it could not be deleted', async () => {
     const { pods, nodes, pass, bindings } = await start([node('n1').build()], [low('low')]);
     pods.failNext('delete', unavailable('away'));
     pods.put(high('high').build());

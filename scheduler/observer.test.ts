@@ -30,7 +30,7 @@ describe('observer', () => {
     expect(log).toEqual(['add uid-p']);
   });
 
-  it('takes a bound pod out of the queue, whoever bound it', () => {
+  it('takes a bound pod out of the queue, also when another scheduler bound it', () => {
     const { log, pods } = setUp();
     pods.onAdd?.(pod('p').on('n1').build());
     expect(log).toEqual(['remove uid-p', 'pod/bound']);

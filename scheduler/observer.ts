@@ -10,7 +10,7 @@ import { type PodInfo, podInfo } from './framework/pod-info.ts';
 import type { QueueInput } from './queue/scheduling-queue.ts';
 
 export interface ObserverOptions {
-  /** Whose pods wait here. */
+  /** Pods with these `spec.schedulerName` enter the queue. */
   readonly schedulerNames: ReadonlySet<string>;
   readonly cache: Cache;
   readonly queue: QueueInput;

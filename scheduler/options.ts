@@ -6,7 +6,7 @@ import type { ProfilePlan } from './profile.ts';
 /** What `runScheduler` works with. */
 export interface RunSchedulerOptions {
   readonly client: Client;
-  /** Whose pods: those with this `spec.schedulerName`. Default "default-scheduler". */
+  /** Pods with this `spec.schedulerName` are placed. Default "default-scheduler". */
   readonly schedulerName?: string;
   /** Instead of the usual profile under that name: those of a configuration, see readSchedulerConfig. At least one. */
   readonly profiles?: readonly ProfilePlan[] | undefined;

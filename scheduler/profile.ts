@@ -94,7 +94,7 @@ export interface PlannedPlugin {
   readonly weight?: number | undefined;
 }
 
-/** A profile before its plugins are made: what a configuration comes to. */
+/** A profile before its plugins are created, as a configuration is compiled to. */
 export interface ProfilePlan {
   readonly schedulerName: string;
   readonly plugins: readonly PlannedPlugin[];

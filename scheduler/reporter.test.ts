@@ -50,7 +50,7 @@ it('says nothing of a pod that was bound before the news of it is here, by whome
   expect(pods.stored('default/high')?.status?.conditions).toBeUndefined();
 });
 
-it('says it once the news is here, when somebody else wrote the pod before', async () => {
+it('says it once the cache is current, when another client wrote the pod before', async () => {
   const { reporter, pods, clock, see } = setUp();
   const stop = new AbortController();
   const running = reporter.run(stop.signal);

@@ -186,7 +186,7 @@ class ConditionReporter implements Reporter {
   }
 }
 
-/** Who reads the events of one namespace need not know the names of another's pods. */
+/** Events of one namespace do not reveal the names of pods of another. */
 function wordPreemption({ metadata }: Pod, { preemptor, nodeName, isAgainstBudget }: Preemption): string {
   const isNear = preemptor.pod.metadata?.namespace === metadata?.namespace;
   const who = isNear ? `${preemptor.key} (${preemptor.uid})` : `${preemptor.uid} of another namespace`;

@@ -209,7 +209,7 @@ class SchedulingLoop implements Scheduler {
     else if (room.victims.length > 0) this.#makeRoom(pod, room, signal);
   }
 
-  /** Those that waited for room on the node and are less important look elsewhere: theirs is taken. */
+  /** Less important pods that were nominated to the node lose their nomination: the room is taken. */
   #makeRoom(pod: PodInfo, room: MakeRoom, signal: AbortSignal): void {
     const { nominatedNodeName, victims } = room;
     for (const other of [...this.#options.cache.nominatedOn(nominatedNodeName)]) {

@@ -30,7 +30,7 @@ export interface ClaimSourceOptions {
   readonly clock: Clock;
 }
 
-/** Nothing that is known is recent enough. */
+/** As a `maxAgeMs`: nothing cached is recent enough, the server is asked. */
 const anew = 0;
 const none: PodClaims = { claims: new Map(), node: undefined };
 

@@ -12,7 +12,7 @@ export interface PodFacts {
 
 const quoted = /^metadata\.(labels|annotations)\['([^']+)'\]$/;
 
-/** Only what was written there: "constructor" is a name as any other. */
+/** The entry of a key, own properties only: a key may be called "constructor". */
 export function entryOf<T>(entries: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
   return entries !== undefined && Object.hasOwn(entries, key) ? entries[key] : undefined;
 }

@@ -44,7 +44,7 @@ describe('an object that is known', () => {
   });
 });
 
-it('an object that is not there is looked for each time, and nobody says so of one while the server is away', async () => {
+it('a missing object is looked up each time, and no object counts as missing while the server is away', async () => {
   const { client, text } = setUp();
   expect(await text(5_000)).toBeUndefined();
   client.failNext('get', unavailable('away'));

@@ -7,7 +7,10 @@ import { createKnownObjects } from './known-objects.ts';
 
 /** The ConfigMaps and Secrets that pods name. Called whenever containers start and when mounted ones are refreshed. */
 export interface ObjectSource {
-  /** Those that exist, at most `maxAgeMs` old. Throws ApiError when the server is away and one of them is not known. */
+  /**
+   * The ConfigMaps and Secrets of a pod that exist, at most `maxAgeMs` old. Throws ApiError when the server is away and
+   * one of them is not known.
+   */
   forPod(pod: Pod, maxAgeMs: number): Promise<PodObjects>;
   /** Secrets of one namespace by name, under the same terms. */
   secrets(namespace: string, names: readonly string[], maxAgeMs: number): Promise<ReadonlyMap<string, Secret>>;

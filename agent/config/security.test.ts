@@ -22,7 +22,7 @@ describe('what a container may do', () => {
     ['has the user of the container before that of the pod', { runAsUser: 5, runAsGroup: 6 }, { runAsUser: 7 }, { user: '5:6' }],
     ['has the user of the pod', {}, { runAsUser: 7 }, { user: '7' }],
     ['mixes the two', { runAsUser: 5 }, { runAsGroup: 8 }, { user: '5:8' }],
-    ['is root where somebody says so', { runAsUser: 0 }, { runAsUser: 7 }, { user: '0' }],
+    ['is root where the spec asks for it', { runAsUser: 0 }, { runAsUser: 7 }, { user: '0' }],
     [
       'has the groups of the pod, and the one of its volumes, once',
       {},
@@ -100,7 +100,7 @@ describe('the user of the image', () => {
   it.each<[string, SecurityContext, string, string | undefined]>([
     ['a number that is not root', {}, '1000', undefined],
     ['a number with a group', {}, '1000:0', undefined],
-    ['nobody', {}, '', `container has runAsNonRoot and image will run as root ${where}`],
+    ['the user of an image without one', {}, '', `container has runAsNonRoot and image will run as root ${where}`],
     ['root by number', {}, '0', `container has runAsNonRoot and image will run as root ${where}`],
     ['root by many zeros', {}, '000:5', `container has runAsNonRoot and image will run as root ${where}`],
     [
@@ -122,7 +122,7 @@ describe('the user of the image', () => {
     ['the group of the image by number', {}, '1000:2000', '1000:2000'],
     ["root's", {}, '', '0:0'],
     ["root's, by name", {}, 'root', 'root:0'],
-    ['a group that nobody says', { runAsUser: 5 }, '1000:2000', undefined],
+    ['a user without a group', { runAsUser: 5 }, '1000:2000', undefined],
     ['a group by name', {}, 'app:staff', undefined],
   ])('with policy Strict has %s and no others of the image', (_title, own, imageUser, user) => {
     const made = () => security(own, { supplementalGroupsPolicy: 'Strict' }, imageUser);

@@ -8,7 +8,7 @@ import type { GivenDevices } from './device-units.ts';
 /** What a container's security depends on besides its pod. */
 export interface SecurityFacts {
   /**
-   * As whom the image's containers run ("user", "user:group"; "" is root). Only needed where `needsImageUser` says so.
+   * The image's own user ("user", "user:group"; "" is root). Only needed where `needsImageUser` is true.
    */
   readonly imageUser?: string | undefined;
   /** The text of the seccomp profile that `localhostSeccomp` names. */
@@ -103,7 +103,7 @@ function userOf(wanted: EffectiveSecurity, imageUser: string): string | undefine
   return runAsUser === undefined ? undefined : user;
 }
 
-/** The primary group of a user of whom no other group may count; it is known where it is said, and for root. */
+/** The primary group of a user without supplementary groups; known only where a group is given, and for root. */
 function strictGroup({ runAsUser }: EffectiveSecurity, imageUser: string): string {
   const group = imageUser.split(':')[1] ?? '';
   if (runAsUser === undefined && /^\d+$/.test(group)) return group;

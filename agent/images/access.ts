@@ -1,7 +1,7 @@
 import type { PullCredential, SecretMark } from './credentials.ts';
 
 /**
- * Whose wish for an image that is here already is checked with its registry, as the kubelet's
+ * Which pods have to prove to the registry that they may use an image that is already on the node, as the kubelet's
  * imagePullCredentialsVerificationPolicy.
  */
 export const verificationPolicies = [

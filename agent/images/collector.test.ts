@@ -61,7 +61,7 @@ describe('an image', () => {
   };
 
   it.each<[string, Case]>([
-    ['that Berth pulled and nobody uses', {}],
+    ['that Berth pulled and no container uses', {}],
     ['without any name left', { image: image('a:1', { names: [] }) }],
     ['with the digest of its repository beside its tag', { image: image('a:1', { names: ['a:1', `a@${digest}`] }) }],
     ['that was there before, when all may go', { record: 'none', policy: { scope: 'all' } }],
@@ -74,8 +74,8 @@ describe('an image', () => {
     ['that any container uses', { used: ['id-a:1'] }],
     ['that was there before Berth', { record: 'none' }],
     ['that was there before and was pulled again', { record: { names: [], access: {} } }],
-    ['that somebody gave another name', { image: image('a:1', { names: ['a:1', 'mine:1'] }) }],
-    ['that somebody pushed elsewhere', { image: image('a:1', { names: ['a:1', `mine@${digest}`] }) }],
+    ['that has another tag besides', { image: image('a:1', { names: ['a:1', 'mine:1'] }) }],
+    ['that was pushed to another registry', { image: image('a:1', { names: ['a:1', `mine@${digest}`] }) }],
     ['whose label pins it', { image: image('a:1', { pinned: true }), policy: { scope: 'all' } }],
     ['that is pinned, however it is written', { policy: { pinned: ['docker.io/library/a:1'], scope: 'all' } }],
     ['that a pod names', { wanted: ['docker.io/a:1'] }],

@@ -102,7 +102,7 @@ describe("the node's credentials", () => {
     expect(await of('ghcr.io/app')).toMatchObject([{ password: 'for ghcr.io' }]);
   });
 
-  it('are none where nobody logged in, which is no fault', async () => {
+  it('are none where there was no login, without an error', async () => {
     const { of, warnings } = setUp(undefined);
     expect(await of('quay.io/app')).toEqual([]);
     expect(warnings).toEqual([]);

@@ -36,7 +36,7 @@ describe('a held image', () => {
   });
 });
 
-describe('whoever wants an image that is being removed', () => {
+describe('a pod that wants an image that is being removed', () => {
   it.each(['docker.io/nginx:1', id])('waits until it is gone, whether the removal succeeds or not: %s', async (reference) => {
     for (const failure of [undefined, new Error('busy')]) {
       const holds = createImageHolds();

@@ -148,8 +148,8 @@ describe('an image that is here', () => {
   const failed = { present: false, reason: 'ErrImagePull' };
 
   it.each<[string, SetUp, readonly PullCredential[], object]>([
-    ["that Berth did not pull is everybody's", {}, [], used],
-    ["that was pulled without a login is everybody's", { access: { anyone: true } }, [], used],
+    ['that Berth did not pull may be used by every pod', {}, [], used],
+    ['that was pulled without a login may be used by every pod', { access: { anyone: true } }, [], used],
     ['that was pulled with a Secret is used with this Secret', { access: pulledWith }, [right], used],
     [
       'that was pulled with a Secret is used with the same login of another',
@@ -172,13 +172,13 @@ describe('an image that is here', () => {
       failed,
     ],
     ['is not given away although its registry is away', { access: pulledWith, failure: unreachable }, [login('wrong')], failed],
-    ["is everybody's with NeverVerify", { access: pulledWith, policy: 'NeverVerify', takes: 'right' }, [], used],
-    ['is checked with AlwaysVerify, whoever brought it', { policy: 'AlwaysVerify', takes: 'right' }, [], failed],
+    ['may be used by every pod with NeverVerify', { access: pulledWith, policy: 'NeverVerify', takes: 'right' }, [], used],
+    ['is checked with AlwaysVerify, also if Berth did not pull it', { policy: 'AlwaysVerify', takes: 'right' }, [], failed],
     ['is checked once with AlwaysVerify', { policy: 'AlwaysVerify', takes: 'right' }, [right], pulled],
     ['is checked when no list allows it', { policy: 'NeverVerifyAllowlistedImages', takes: 'right' }, [], failed],
-    ["is everybody's when it is listed", { policy: 'NeverVerifyAllowlistedImages', allowlist: [repository] }, [], used],
+    ['may be used by every pod when it is listed', { policy: 'NeverVerifyAllowlistedImages', allowlist: [repository] }, [], used],
     [
-      "is everybody's when all beside it are listed",
+      'may be used by every pod when all beside it are listed',
       { policy: 'NeverVerifyAllowlistedImages', allowlist: ['registry:5000/team/*'] },
       [],
       used,
@@ -288,7 +288,7 @@ describe('a name that no image can have', () => {
 });
 
 describe('the words for what happens', () => {
-  it('come when the pull begins, for everybody who waits', async () => {
+  it('come when the pull begins, for every pod that waits', async () => {
     const { ensure, told } = setUp();
     await Promise.all([ensure('IfNotPresent'), ensure('IfNotPresent')]);
     expect(told).toEqual(['pulling', 'pulling']);

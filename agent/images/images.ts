@@ -236,7 +236,7 @@ class EngineImages implements ImageSource {
         return asked;
       },
     };
-    // One that is just being removed is pulled anew, whatever the engine says of it. No removal begins after that:
+    // An image that is being removed is pulled again, even if the engine still lists it. No removal begins after that:
     // the reference is held.
     await this.#options.holds.settled(reference);
     if (policy === 'Always') return this.#pull(look);

@@ -82,7 +82,7 @@ describe('what the agent pulled', () => {
     expect(records.get('id-new:1')).toEqual({ names: ['new:1'], access: {} });
   });
 
-  it('is known to have been pulled, by nobody in particular, when the agent was killed before it heard of the end', async () => {
+  it('is known to have been pulled, with no credential, when the agent was killed before it heard of the end', async () => {
     const records = await open();
     const never = { ...engine(), pull: () => new Promise<LocalImage>(() => undefined) };
     void records.recording(never).pull('new:1', options);

@@ -15,7 +15,8 @@ export interface PullRecord {
 }
 
 /**
- * What Berth pulled, and with whose credentials: for the purge, for the collection of images, and for who may use them.
+ * The images that Berth pulled, and the credentials of each pull: for the purge, for the collection of images, and for
+ * the check which pods may use them.
  * In a file, since the engine's images have no place for it; a file that is lost makes every image one that was there
  * before.
  */

@@ -50,7 +50,7 @@ const step = (phase: PullProgress['phase'], bytesDone = 0): PullProgress => ({
 });
 
 describe('pulls', () => {
-  it('of the same image are one, for everybody who waits', async () => {
+  it('of the same image are one, for all pods that wait', async () => {
     const { wish, of, started } = setUp();
     const wishes = [wish('a'), wish('a')];
     await settle();
@@ -97,7 +97,7 @@ describe('pulls', () => {
     expect(started()).toEqual(['a', 'a']);
   });
 
-  it('leave the line when nobody wants them any more', async () => {
+  it('leave the line when no pod waits for them any more', async () => {
     const { wish, of, started } = setUp({ atOnce: 1 });
     wish('a');
     const second = wish('b');

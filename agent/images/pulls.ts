@@ -23,7 +23,7 @@ export interface PullRequest {
 
 export interface Pulled {
   readonly image: LocalImage;
-  /** The one that the registry took. */
+  /** The credential that the registry accepted. */
   readonly credential: PullCredential | undefined;
   /** Without the wait for a place. */
   readonly pullMs: number;
@@ -111,7 +111,7 @@ class SharedPulls implements Pulls {
       if (pull.waiters.size === 0 && this.#shared.get(key) === pull) {
         // A pull that is being ended takes no more waiters.
         this.#shared.delete(key);
-        pull.abort.abort(new Error('nobody wants it any more'));
+        pull.abort.abort(new Error('no pod waits for it any more'));
       }
     }
   }

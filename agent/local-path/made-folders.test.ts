@@ -110,7 +110,7 @@ describe('a folder that is a volume', () => {
     await ensure(join(root, 'a'));
   });
 
-  it('that nobody ever used is gone', async () => {
+  it('counts as removed when it was never used', async () => {
     const { root, remove } = foldersIn('volumes');
     await remove(join(root, 'a'));
     expect(existsSync(root)).toBe(false);

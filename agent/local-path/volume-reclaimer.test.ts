@@ -15,7 +15,7 @@ const unmade = released.with(({ metadata }) => void Object.assign(metadata!, { a
 
 it.each([
   ['is removed when it is deleted', released, { kind: 'remove', path: '/data/v' }],
-  ['stays as long as nobody deletes it', made, { kind: 'none' }],
+  ['stays until it is deleted', made, { kind: 'none' }],
   ['stays as long as it is protected', made.leaving(), { kind: 'none' }],
   ['keeps its data when it is to', released.reclaim('Retain'), { kind: 'let-go' }],
   ['keeps data that nobody says an agent made', unmade, { kind: 'let-go' }],

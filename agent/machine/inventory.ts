@@ -8,7 +8,7 @@ import { parseDefaultInterface } from './network.ts';
 import { readSmallFile } from './small-file.ts';
 
 export interface InventoryOptions {
-  /** Whose file system counts as the node's ephemeral storage. */
+  /** Its file system counts as the node's ephemeral storage. */
   readonly dataDir: string;
   readonly root?: string | undefined;
   /** The address others reach this node at; by default the default route's. */

@@ -12,7 +12,7 @@ export interface MountEntry {
   readonly type: string;
 }
 
-/** The same in two mount namespaces exactly when both show the same file at a path. */
+/** Identifies a file: equal in two mount namespaces exactly when both show the same file at a path. */
 export interface FileIdentity {
   readonly device: string;
   readonly path: string;

@@ -13,7 +13,7 @@ import { createUsageHistory, type UsageHistory } from './usage-history.ts';
 
 export interface UsageReaderOptions {
   readonly nodeName: string;
-  /** Whose file system's fill is reported. */
+  /** The usage of its file system is reported. */
   readonly dataDir: string;
   /** Where /proc and /sys are; "/" but in tests. */
   readonly root?: string | undefined;

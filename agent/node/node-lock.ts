@@ -11,8 +11,8 @@ export interface LockedNode {
 }
 
 /**
- * The lease tells machines and data directories apart; two processes with the same of both are told apart here, at
- * once. Throws NodeNameTakenError.
+ * Runs with a lock that a second process with the same machine and data directory cannot get: the lease does not tell
+ * these two apart. Throws NodeNameTakenError.
  */
 export async function withNodeLock({ nodeName, dataDir, nodeDir }: LockedNode, run: () => Promise<void>): Promise<void> {
   const lock = await lockProcess(`agent ${await realpath(nodeDir)}`, describeHolder(holderFacts(dataDir)));
@@ -25,7 +25,7 @@ export async function withNodeLock({ nodeName, dataDir, nodeDir }: LockedNode, r
   }
 }
 
-/** So that a purge knows the folder for what it is. A full disk must not keep an agent from its containers. */
+/** Marks the folder for a purge. A full disk is ignored: it must not keep an agent from its containers. */
 async function mark(nodeDir: string): Promise<void> {
   try {
     await writeFile(join(nodeDir, nodeMarker), '', { mode: 0o600 });

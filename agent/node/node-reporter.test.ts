@@ -112,7 +112,7 @@ describe('the reporter of the node', () => {
     });
   });
 
-  it('says again what it said when somebody has overwritten its conditions, with the time of the change', async () => {
+  it('writes its conditions again when another client has overwritten them, with the time of the change', async () => {
     await whileRunning(async () => {
       await world.clock.advance(40_000);
       lose();

@@ -28,7 +28,7 @@ export interface NodeReporterOptions {
   readonly agentVersion: string;
   /** In which folder volumes of local-path classes are made. */
   readonly localPathFolder: string;
-  /** With what the node is made, when there is none of its name. */
+  /** Labels and taints of a new Node; an existing one keeps its own. */
   readonly registration?: NodeRegistration | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -115,7 +115,7 @@ class StatusReporter implements NodeReporter {
       engineError = error instanceof Error ? error.message : String(error);
     }
     const { agentVersion } = this.#options;
-    // One that cannot be read is no pressure; the engine that is asked where it lies may be away.
+    // A disk that cannot be read reports no pressure: the engine, which knows its path, may be away.
     const imageDisk = await this.#options.imageDisk?.().catch(() => undefined);
     return computeNodeStatus(
       {

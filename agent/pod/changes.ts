@@ -15,8 +15,8 @@ export function unblockChanged(record: PodRecord, before: Pod, after: Pod): void
 }
 
 /**
- * Whether anything changed that a worker acts on; not so the status, which is the agent's own work, but for what others
- * answer for.
+ * Whether anything changed that a worker acts on. Of the status only the parts that other components write: the agent
+ * writes the rest itself.
  */
 export function wantsChanged(before: Pod, after: Pod): boolean {
   const [a, b] = [before.metadata ?? {}, after.metadata ?? {}];

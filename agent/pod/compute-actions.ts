@@ -59,7 +59,7 @@ function graceOf(observed: PodObservation): number {
   return Math.max(0, ...[...allContainers(observed), ...observed.sandboxes].map((container) => container.gracePeriodSeconds));
 }
 
-/** Those that run, sidecars after all others and in reverse order. */
+/** The order in which running containers are stopped: sidecars after all others and in reverse order. */
 export function stopInTurn(pod: Pod | undefined, containers: readonly ObservedContainer[]): StopInTurn[] {
   const sidecars = pod === undefined ? [] : initContainers(pod).filter(({ role }) => role === 'sidecar');
   const order = sidecars.reverse().map(({ container }) => container.name);

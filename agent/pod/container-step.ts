@@ -88,8 +88,8 @@ function endedStep(each: PodContainer, ended: ObservedContainer, context: StepCo
 }
 
 /**
- * One that its probes or its postStart hook gave up. After a probe it starts again at once if its policy has any
- * restarts and its back-off allows; else its end decides, like any other.
+ * Stops a container that failed a probe or its postStart hook. After a failed probe it is restarted as soon as its
+ * back-off allows, if its policy has any restarts. Otherwise its exit code decides, as after an end of its own.
  */
 function stopFailed(each: PodContainer, running: ObservedContainer, failed: HealthFailure, context: StepContext): Step {
   const { probe, message, gracePeriodSeconds } = failed;

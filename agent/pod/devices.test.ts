@@ -29,7 +29,7 @@ describe('the devices of a container', () => {
     expect(book.give('u', wants('c', { cpu: 1, 'example.com/other': 1 }))).toEqual({ held: {}, devices: [] });
   });
 
-  it('are all of a unit, for nobody else while it runs or starts', () => {
+  it('are all of a unit, which no other container gets while it runs or starts', () => {
     const { book } = setUp(observed('a', 'x', { heldUnits: { 'example.com/camera': ['/dev/video0#0'] } }));
     expect(book.give('u', camera('c'))).toEqual({
       held: { 'example.com/camera': ['/dev/video1,/dev/media1#0'] },

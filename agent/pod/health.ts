@@ -11,7 +11,7 @@ export interface ContainerHealth {
   readonly started: boolean;
   /** Its readiness probe succeeds. Never true before `started`. */
   readonly ready: boolean;
-  /** Its postStart hook runs: until that has ended nothing counts it as running, and no container behind it starts. */
+  /** Its postStart hook runs: until it has ended the container does not count as running and no later one starts. */
   readonly starting?: boolean;
   /** It must be stopped, and restarted if its policy wants that. */
   readonly failed?: HealthFailure;

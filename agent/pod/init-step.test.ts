@@ -81,17 +81,17 @@ const rows: Row[] = [
     plan: ['finish', 'stop POD-0'],
   },
   {
-    title: 'does not run init containers again that somebody removed, while a later one is there',
+    title: 'does not run init containers again that were removed, while a later one is there',
     observed: [box, container('second', here)],
     plan: [],
   },
   {
-    title: 'does not run init containers again that somebody removed, once a container of the pod has begun',
+    title: 'does not run init containers again that were removed, once a container of the pod has begun',
     observed: [box, dead('app', 1, 1, here)],
     plan: ['run app 1 (1 in a row)'],
   },
   {
-    title: 'believes the API that an init container is done whose remains somebody removed',
+    title: 'believes the API that an init container is done after its container was removed',
     pod: two.status({
       podIP: box.ip,
       initContainerStatuses: [{ name: 'first', containerID: 'docker://x', state: ended(0, 50) }],

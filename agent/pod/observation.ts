@@ -63,8 +63,8 @@ export function isBare(pod: Pod, sandbox: ObservedContainer): boolean {
 }
 
 /**
- * Whether a container shares this sandbox's network. Those of earlier versions do not say whose: they never outlived
- * theirs.
+ * Whether a container shares this sandbox's network. Containers of earlier versions of Berth do not record their
+ * sandbox: they never outlived it.
  */
 export function isIn(sandbox: ObservedContainer | undefined, { sandboxId }: ObservedContainer): boolean {
   return sandbox !== undefined && (sandboxId === undefined || sandboxId === sandbox.id);

@@ -20,7 +20,7 @@ export function initContainers(pod: Pod): PodContainer[] {
   return (pod.spec?.initContainers ?? []).map((container) => ({ role: isSidecar(container) ? 'sidecar' : 'init', container }));
 }
 
-/** Those that a pod is for. */
+/** The containers of `spec.containers`. */
 export function mainContainers(pod: Pod): PodContainer[] {
   return (pod.spec?.containers ?? []).map((container) => ({ role: 'main', container }));
 }

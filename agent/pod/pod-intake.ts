@@ -146,7 +146,7 @@ class RecordIntake implements PodIntake {
     const [first] = containers.values();
     logger.info(
       { pod: `${first?.podNamespace}/${first?.podName}`, uid, containers: containers.size },
-      'sweeping a pod that nobody asks for',
+      'removing the containers of a pod that neither the API nor a file has',
     );
     queue.add(uid);
   }

@@ -6,14 +6,13 @@ import { agentMetrics } from '../metrics.ts';
 import type { Admit } from './admit.ts';
 import type { BackOff } from './back-off.ts';
 import { computeActions } from './compute-actions.ts';
-import { interruptAtDeadline } from './deadline.ts';
 import { decideDeadline } from './early-end.ts';
 import type { HealthKeeper } from './health.ts';
 import { observe } from './observation.ts';
 import type { Plan } from './plan.ts';
 import type { PlanExecution } from './plan-execution.ts';
 import type { PodEvents } from './pod-events.ts';
-import { departureOf, isAdmitted, isLeaving } from './pod-lifecycle.ts';
+import { departureOf, endingOf, isAdmitted, isLeaving } from './pod-lifecycle.ts';
 import { advance, deadlineOf, type PodRecord } from './pod-record.ts';
 import type { Refresh } from './pod-refresh.ts';
 import type { PodTable } from './pod-table.ts';
@@ -119,4 +118,18 @@ export class PodStep {
       sizeChange: (container, running) => resizer.change(record, container, running),
     });
   }
+}
+
+/**
+ * At the deadline of a pod, interrupts what its worker waits for, a pull for example. The returned function ends the
+ * watch.
+ */
+function interruptAtDeadline(record: PodRecord, clock: Clock): () => void {
+  const { interrupt, life, pod } = record;
+  const seconds = pod?.spec?.activeDeadlineSeconds;
+  if (seconds === undefined || isLeaving(life) || endingOf(life) !== undefined) return () => {};
+  const nowMs = clock.now();
+  // The time of a pod begins with its first status, which this very step may report.
+  const leftMs = (deadlineOf(record) ?? nowMs + seconds * 1000) - nowMs;
+  return leftMs <= 0 ? () => {} : clock.after(leftMs, () => interrupt.abort());
 }

@@ -98,7 +98,7 @@ export class ContainerStarter {
     }
     if (box === undefined || !isWanted()) return undefined;
     const { id, config } = early ?? { id: undefined, config: await this.#configOf(one, box, parts) };
-    // Its turn may come long after there is another wish.
+    // By the time it gets a place, the container may no longer be wanted.
     const made = await limit(async () => (isWanted() ? runtime.runContainer(config, id) : undefined), 'first');
     if (made === undefined && id !== undefined) await runtime.remove(id);
     return made;

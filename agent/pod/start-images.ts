@@ -18,7 +18,7 @@ export type ImageUser = Pick<Container, 'name' | 'image' | 'imagePullPolicy'>;
 
 type AbsentImage = Extract<ImageResult, { present: false }>;
 
-/** How long a pull that failed is told as such, before the status says that it waits. */
+/** How long the status shows the error of a failed pull before it shows the back-off. */
 const errImagePullMs = 2_000;
 /**
  * An image may appear without a pull, and a missing Secret too: both are looked for this often, however long the pulls

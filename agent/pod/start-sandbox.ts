@@ -68,7 +68,7 @@ export class SandboxStarter {
       const config = computeSandboxConfig(pod, sandboxImage, sandbox.attempt, runtimeHandler);
       const { signal } = record.interrupt;
       const made = await limit(async () => {
-        // Its turn may come long after there is another wish.
+        // By the time it gets a place, the sandbox may no longer be wanted.
         if (signal.aborted) return undefined;
         onBegin();
         return runtime.runSandbox(config, onCreated);

@@ -133,7 +133,7 @@ export function decideNodeName(nodeName: string): Check {
   if (rule) return fail(`node name "${nodeName}" ${rule}`, 'name the node with --node-name, or set a host name (hostnamectl)');
   if (/^localhost(\.|$)/.test(nodeName))
     return warn(
-      `the node is called ${nodeName}, as any other machine may be`,
+      `the node is called ${nodeName}, a name that other machines may have as well`,
       'give the machine a name (hostnamectl set-hostname NAME), or name the node with --node-name',
     );
   return ok(`node name ${nodeName}`);

@@ -86,7 +86,12 @@ describe('the preflight', () => {
     ['a data directory of others', disk({ errno: 'EACCES' }), 'may not be written by this user', 'sudo'],
     ['a file in its place', disk({ errno: 'ENOTDIR' }), '/var/lib/berth is not a folder', 'remove that file'],
     ['another failure', disk({ errno: 'ELOOP' }), 'cannot be used: ELOOP', 'another folder'],
-    ["somebody's home", disk({ strangers: ['photos', 'mail'] }), "not Berth's (photos, mail)", 'empty or new folder'],
+    [
+      'a folder with files of other programs',
+      disk({ strangers: ['photos', 'mail'] }),
+      "not Berth's (photos, mail)",
+      'empty or new folder',
+    ],
     ['a full disk', disk({ freeBytes: 5 * 1024 ** 2 }), 'is full: 5 MiB free, at least 32 MiB are needed', 'free some space'],
     ['no inodes', disk({ freeInodes: 3 }), 'room for 3 more files', 'remove files'],
     [
@@ -96,7 +101,7 @@ describe('the preflight', () => {
       'docker system df',
     ],
     ['a taken port', taken('EADDRINUSE', { pid: 9, command: 'nginx' }), 'taken by nginx (process 9)', '--listen'],
-    ['a port that is taken by nobody knows whom', taken('EADDRINUSE'), 'taken by another program', 'ss -ltnp'],
+    ['a port that is taken by an unknown process', taken('EADDRINUSE'), 'taken by another program', 'ss -ltnp'],
     ['an address of another machine', taken('EADDRNOTAVAIL'), 'this machine has no address 127.0.0.1:7443', '0.0.0.0:7443'],
     ['a privileged port', taken('EACCES'), 'below 1024', 'sudo'],
     ['another failure to listen', taken('EMFILE'), 'cannot be listened on: EMFILE', '--listen'],
@@ -124,7 +129,7 @@ describe('the preflight', () => {
     ['a user who is not root', { uid: 1000, dataDir: { ...folder, ownerUid: 1000 } }, 'not as root'],
     ['little space', disk({ freeBytes: gibi / 2 }), '512 MiB free, which is little'],
     ['few inodes', disk({ freeInodes: 5_000 }), '5000 more files'],
-    ['a machine that is called localhost', { nodeName: 'localhost.localdomain' }, 'as any other machine may be'],
+    ['a machine that is called localhost', { nodeName: 'localhost.localdomain' }, 'a name that other machines may have as well'],
     ['an engine that cannot limit memory', { engine: { ...engine, limitsMemory: false } }, 'cannot limit memory'],
   ])('warns about %s, and goes on', (_, change, message) => {
     const found = decidePreflight({ ...good, ...change }).filter(({ level }) => level !== 'ok');

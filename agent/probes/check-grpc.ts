@@ -1,4 +1,5 @@
 import { type ChannelOptions, Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import protobuf from 'protobufjs';
 import { onAbort } from '../../client/abort.ts';
 import { type CheckResult, failure, joinHostPort, success } from './check-result.ts';
 import { userAgent } from './http-get.ts';
@@ -57,22 +58,25 @@ function wordsOf(error: ServiceError, address: string, timeoutMs: number): strin
   return `error: health rpc probe failed: ${error.message}`;
 }
 
+// Both messages have one field, number 1: so small that they need no descriptors.
 const serviceTag = 0x0a;
-const continues = 0x80;
-
-/** HealthCheckRequest { string service = 1 }; so small that it needs no descriptors. */
-export function encodeRequest(service: string): Buffer {
-  const name = Buffer.from(service);
-  if (name.length === 0) return name;
-  const head = [serviceTag];
-  let length = name.length;
-  for (; length >= continues; length >>>= 7) head.push((length % continues) | continues);
-  return Buffer.concat([Buffer.from([...head, length]), name]);
-}
-
 const statusTag = 0x08;
 
-/** HealthCheckResponse { ServingStatus status = 1 }; absent is 0. What is no such message reads as unknown. */
+/** HealthCheckRequest { string service = 1 }. */
+export function encodeRequest(service: string): Buffer {
+  const writer = protobuf.Writer.create();
+  if (service !== '') writer.uint32(serviceTag).string(service);
+  return Buffer.from(writer.finish());
+}
+
+/** HealthCheckResponse { ServingStatus status = 1 }; absent is 0. Throws RangeError for bytes that are cut off. */
 export function decodeStatus(message: Buffer): number {
-  return message[0] === statusTag ? (message[1] ?? 0) : 0;
+  const reader = protobuf.Reader.create(message);
+  let answer = 0;
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag === statusTag) answer = reader.int32();
+    else reader.skipType(tag & 7);
+  }
+  return answer;
 }

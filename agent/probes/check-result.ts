@@ -1,6 +1,6 @@
 /**
- * What came of looking once. `warning` counts as a success and is told. `error` says nothing about the container (the
- * engine is away, the port has no such name): it is told and counts as nothing.
+ * The result of one check. `warning` counts as a success and is reported. `error` says nothing about the container (the
+ * engine is away, the port name is unknown): it is reported and does not count.
  */
 export interface CheckResult {
   readonly outcome: 'success' | 'warning' | 'failure' | 'error';

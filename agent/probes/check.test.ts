@@ -100,7 +100,7 @@ describe('an HTTP check', () => {
     expect(await look(http(port, { scheme: 'HTTPS' }))).toMatchObject({ outcome: 'success' });
   });
 
-  it('fails when nobody listens, when nobody answers in time, and when the answer does not end', async () => {
+  it('fails when no server listens, when none answers in time, and when the answer does not end', async () => {
     const closed = await closedPort();
     const output = `Get "http://127.0.0.1:${closed}/": dial tcp 127.0.0.1:${closed}: connect: connection refused`;
     expect(await look(http(closed))).toEqual({ outcome: 'failure', output });
@@ -217,6 +217,10 @@ describe('a gRPC check', () => {
     expect(encodeRequest('x'.repeat(300)).subarray(0, 3)).toEqual(Buffer.from([0x0a, 0xac, 0x02]));
     expect(decodeStatus(Buffer.alloc(0))).toBe(0);
     expect(decodeStatus(Buffer.from([0x08, 1]))).toBe(1);
+    expect(decodeStatus(Buffer.from([0x08, 0xac, 0x02]))).toBe(300);
+    const withOtherField = Buffer.from([0x12, 1, 0x78, 0x08, 2]);
+    expect(decodeStatus(withOtherField)).toBe(2);
+    expect(() => decodeStatus(Buffer.from([0x08]))).toThrow(RangeError);
   });
 });
 

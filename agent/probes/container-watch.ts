@@ -30,7 +30,7 @@ export interface WatchInput {
   readonly podIP: string;
   /** Undefined for a container that the API does not say to run: it is new. */
   readonly known: KnownHealth | undefined;
-  /** Its health may be another than before. */
+  /** Called when the health of the container may have changed. */
   readonly onChange: () => void;
 }
 
@@ -40,7 +40,7 @@ export interface WatchInput {
  *     postStart --ok--> startup probe --succeeds--> readiness and liveness probes
  *         \--fails--> failed  \--fails--> failed           \--liveness fails--> failed
  *
- * What has failed is told in `health` until the container is stopped; it is not looked at any more.
+ * After a failure `health` reports it until the container is stopped; there are no further checks.
  */
 export class ContainerWatch {
   readonly #options: WatchOptions;

@@ -59,7 +59,7 @@ describe('a postStart hook', () => {
     expect(h.told).toEqual(['Warning FailedPostStartHook: PostStartHook failed: it could not be run']);
   });
 
-  it('of a container that has ended is no failure of anybody', async () => {
+  it('of a container that has ended does not count as failed', async () => {
     const h = house(command);
     const abort = new AbortController();
     h.commands.answer(
@@ -93,13 +93,13 @@ describe('a postStart hook', () => {
     expect(h.told[0]).toMatch(/PostStartHook failed: dial tcp 127\.0\.0\.1:\d+: connect: connection refused$/);
   });
 
-  it('to a host that is none has failed, and ends nobody else', async () => {
+  it('to an invalid host fails', async () => {
     const h = house({ httpGet: { path: '/', host: 'no host', port: { type: 0, intVal: 1 } } });
     expect(await h.postStart()).toBe(false);
     expect(h.told).toEqual(['Warning FailedPostStartHook: PostStartHook failed: it could not be run']);
   });
 
-  it('of a kind that nobody runs fails', async () => {
+  it('of an unknown kind fails', async () => {
     const h = house({ tcpSocket: { port: { type: 0, intVal: 80 } } });
     expect(await h.postStart()).toBe(false);
   });
@@ -137,7 +137,7 @@ describe('a preStop hook', () => {
     expect(h.told).toEqual([]);
   });
 
-  it('that fails is told and keeps nobody from stopping', async () => {
+  it('that fails is reported and does not keep the container from stopping', async () => {
     const h = house(command);
     h.commands.answer(() => exited(1));
     expect(await h.preStop(10)).toBe(10);

@@ -70,6 +70,8 @@ export interface ObservedContainer extends ContainerIdentity {
   readonly limits?: ContainerLimits | undefined;
   /** Of a sandbox that entered a network which was made before it: the container that has the network. */
   readonly network?: string | undefined;
+  /** Of a sandbox that the agent itself joins to the network: true. */
+  readonly routed?: true;
   /** What it keeps on the machine's disk; absent where the engine does not tell. */
   readonly files?: ContainerFilesOnDisk | undefined;
 }

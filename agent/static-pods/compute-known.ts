@@ -70,7 +70,7 @@ function knownFile(
   if (before?.text === found.text) return before;
   const result = read(found.text, file);
   if (result.pod === undefined) return { ...last, problems: result.problems };
-  // The same content written otherwise is the same pod, seen when it was seen first.
+  // A file that is formatted otherwise but has the same content is the same pod, and keeps the time it was first seen.
   const pod = result.pod.metadata?.uid === before?.pod?.metadata?.uid ? before?.pod : result.pod;
   return { ...last, pod, problems: [], warnings: result.warnings };
 }

@@ -18,7 +18,7 @@ describe('a mirror', () => {
     ['is made where there is none', {}, 'create'],
     ['is kept while it shows the pod', { mirror: mirror() }, 'keep'],
     [
-      'goes at once when somebody deletes it',
+      'goes at once when a client deletes it',
       { mirror: mirror('hash', { metadata: { deletionTimestamp: { seconds: 1 } } }) },
       'delete',
     ],
@@ -29,7 +29,7 @@ describe('a mirror', () => {
     ['stays while a file cannot be read that may be its own', { wanted: undefined, mirror: mirror(), known: false }, 'keep'],
     ['is not missed where nothing is wanted', { wanted: undefined }, 'keep'],
     [
-      'is made anew when somebody has said that its pod is over',
+      'is created again when a client has written that its pod has ended',
       { mirror: mirror('hash', { status: { phase: 'Failed' } }) },
       'delete',
     ],

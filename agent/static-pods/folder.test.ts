@@ -47,7 +47,7 @@ describe('the folder of manifests', () => {
     await expect(createManifestFolder(join(folder, 'one', 'below')).read()).rejects.toThrow('ENOTDIR');
   });
 
-  it('tells of changes until it is moved away, or nobody wants to know', async () => {
+  it('tells of changes until it is moved away, or the reader stops', async () => {
     const watched = join(folder, 'watched');
     await mkdir(watched);
     let changed = () => {};

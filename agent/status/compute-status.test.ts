@@ -104,7 +104,7 @@ describe('computeStatus', () => {
     expect(message({ error: 'no such file' })).toBe('no such file: bye');
   });
 
-  it('says with what signal a container is told to end, where somebody chose one', () => {
+  it('shows the stop signal of a container, where one is set', () => {
     const [said] = status(web.build(), [one('POD'), one('app', { stopSignal: 'SIGUSR1' })]).containerStatuses ?? [];
     expect(said?.stopSignal).toBe('SIGUSR1');
   });

@@ -124,7 +124,7 @@ const rows: Row[] = [
     cells: 'Running 1/1',
   },
   {
-    title: 'a pod that runs and whose init containers somebody removed',
+    title: 'a pod that runs and whose init containers were removed',
     observed: [box, container('app', here)],
     phase: 'Running',
     init: 'first: terminated Completed, ready; second: terminated Completed, ready',
@@ -249,7 +249,7 @@ describe('readiness gates', () => {
     });
   });
 
-  it('let a pod be ready when all are true, and leave the conditions to whoever answers for them', () => {
+  it('let a pod be ready when all are true, and leave the conditions to their writers', () => {
     const met = gated.condition({ type: 'example.com/a', status: 'True' }).condition({ type: 'example.com/b', status: 'True' });
     const status = statusOf(met, running);
     expect(conditionOf(status, 'Ready')?.status).toBe('True');

@@ -1,4 +1,4 @@
-import type { Pod, PodStatus } from '../../api/generated/types.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { BackOff } from '../pod/back-off.ts';
@@ -11,7 +11,6 @@ import type { PodRecord } from '../pod/pod-record.ts';
 import type { PodReport } from '../pod/pod-report.ts';
 import { givenPod } from '../pod/room.ts';
 import { computeStatus } from './compute-status.ts';
-import { newCrashLoops } from './crash-loops.ts';
 import { withResizeStatus } from './resize-status.ts';
 import type { StatusWriter } from './status-writer.ts';
 
@@ -85,4 +84,18 @@ class StatusReport implements PodReport {
     });
     return withResizeStatus(status, record, givenPod(record) ?? pod, nowMs);
   }
+}
+
+/** The containers that wait after a crash now and did not before, or not for this restart. */
+function newCrashLoops(before: PodStatus | undefined, after: PodStatus): string[] {
+  const waits = (status: ContainerStatus | undefined) => status?.state?.waiting?.reason === 'CrashLoopBackOff';
+  const all = ({ initContainerStatuses = [], containerStatuses = [] }: PodStatus) => [
+    ...initContainerStatuses,
+    ...containerStatuses,
+  ];
+  const known = new Map(all(before ?? {}).map((status) => [status.name, status]));
+  return all(after).flatMap((status) => {
+    const last = known.get(status.name);
+    return waits(status) && !(waits(last) && last?.restartCount === status.restartCount) ? [status.name ?? ''] : [];
+  });
 }

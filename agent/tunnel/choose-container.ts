@@ -21,7 +21,7 @@ export function chooseName(record: PodRecord, wanted: string | undefined): strin
   return name;
 }
 
-/** Its attempts that were started, the newest first. */
+/** The attempts of a container that were started, the newest first. */
 function attemptsOf(record: PodRecord, name: string): ObservedContainer[] {
   return [...record.containers.values()]
     .filter((container) => container.containerName === name && (isAlive(container) || hasEnded(container)))

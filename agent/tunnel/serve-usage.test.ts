@@ -26,7 +26,7 @@ const ask = (wanted: object, podUid = 'u1') =>
   computeUsageHistory({ history: measured(), nodeName: 'n1', podUid, wanted: { podName: 'web', ...wanted } });
 
 describe('the history of a pod', () => {
-  it('has the series of the pod and of its containers, each with its unit, without those that nobody measured', () => {
+  it('has the series of the pod and of its containers, each with its unit, without those that were not measured', () => {
     expect(ask({})).toEqual({
       nodeName: 'n1',
       times: [{ seconds: 1 }, { seconds: 16 }],

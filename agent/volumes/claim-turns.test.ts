@@ -26,7 +26,7 @@ describe('a claim for one pod at a time', () => {
     expect(turns.holderOf(forOne, using('third'))).toBe('second');
   });
 
-  it('is for the pod that has started when the agent begins, whoever asks first', () => {
+  it('is for the pod that has started when the agent begins, in whatever order pods ask', () => {
     const [late, early] = [using('late'), using('early', started)];
     const turns = createClaimTurns(() => [late, early]);
     expect(turns.holderOf(forOne, late)).toBe('early');

@@ -2,7 +2,7 @@ import type { PersistentVolumeClaim, Pod } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { claimsOf } from '../../api/kinds/storage.ts';
 
-/** Whose turn it is to use a claim that is for one pod at a time (ReadWriteOncePod). */
+/** Decides which pod may use a claim that is for one pod at a time (ReadWriteOncePod). */
 export interface ClaimTurns {
   /**
    * The other pod of this node that has the claim; undefined when this one has it,

@@ -19,7 +19,7 @@ describe('the folder that a claim stands for', () => {
     expect(decideClaimedFolder('c', { claim: bound, volume: local.build() }, here)).toEqual({ kind: 'local', path: '/disk' });
   });
 
-  it('is made by the agent where nobody else made it', () => {
+  it('is made by the agent where it does not exist', () => {
     const made = ours.madeOn('n1');
     expect(decideClaimedFolder('c', { claim: bound, volume: made.build() }, here)).toEqual({ kind: 'made', path: '/data/v' });
     expect(decideClaimedFolder('c', { claim: bound, volume: made.build() }, node('n2').build())).toMatchObject({
@@ -45,7 +45,7 @@ describe('the folder that a claim stands for', () => {
     ['is on its way out', { claim: claim('c').on('v').bound().leaving().build(), volume: ours.build() }, 'is being deleted'],
     ['has lost its volume', { claim: bound, volume: undefined }, 'persistentvolume "v" of claim "c" not found'],
     [
-      "has somebody else's volume",
+      'has the volume of another claim',
       { claim: bound, volume: volume('v').keptFor('default/d', 'u').build() },
       'belongs to another claim',
     ],

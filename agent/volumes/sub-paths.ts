@@ -59,7 +59,7 @@ async function isSame(source: FileHandle, target: string): Promise<boolean> {
 async function makeTarget(target: string, isDirectory: boolean): Promise<void> {
   const present = await statOrNothing(target);
   if (present !== undefined && present.isDirectory() === isDirectory) return;
-  // Empty ones of our own: with anything in them these calls fail, and that is right.
+  // Removes only an empty mount point of our own: these calls fail on purpose when it has content.
   if (present !== undefined) await (present.isDirectory() ? rmdir(target) : unlink(target));
   await mkdir(dirname(target), { recursive: true, mode: 0o750 });
   if (isDirectory) await mkdir(target, { mode: 0o750 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** Folders that wait to be read. More cannot be measured. */
 const mostFolders = 200_000;
-/** Files with several names whose names are told apart; beyond that each name counts. */
+/** The most hard-linked files that are counted once; beyond that each of their names counts. */
 const mostLinked = 50_000;
 /** The kernel takes paths of 4,096 bytes, a name has 255 at most: a longer path goes on from an open folder. */
 const longestPath = 3_072;

@@ -99,7 +99,7 @@ describe('a projected volume', () => {
     expect(shown(projectedFiles(source, input))).toEqual({ 'maps/a': '1 600', token: 't 440', 'pod/name': 'web 440' });
   });
 
-  it('waits for a source that does not exist, and refuses one that nobody makes', () => {
+  it('waits for a source that does not exist, and refuses one that is not supported', () => {
     const none = { secret: { localObjectReference: { name: 'none' } } };
     expect(shown(projectedFiles({ sources: [none] }, input))).toBe('not-found: secret "none" does not exist');
     expect(shown(projectedFiles({ sources: [{ clusterTrustBundle: {} }] }, input))).toBe(
@@ -121,7 +121,7 @@ describe("a token of the pod's account", () => {
   ];
 
   it.each<[string, PodSpec, object[]]>([
-    ["has the volume's mode where nobody can be named", {}, file(0o444)],
+    ["has the volume's mode where neither a user nor a group is set", {}, file(0o444)],
     ['is for its owner where there is a group, which may read it too', { securityContext: { fsGroup: 7 } }, file(0o600)],
     ['belongs to the user of the pod', { securityContext: { runAsUser: 1000 } }, file(0o600, 1000)],
     [

@@ -22,7 +22,7 @@ export interface VolumeFile {
   readonly path: string;
   readonly data: Uint8Array;
   readonly mode: number;
-  /** Whose it is; absent: the agent's user. */
+  /** The owner; absent: the agent's user. */
   readonly uid?: number | undefined;
 }
 

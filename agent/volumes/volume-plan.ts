@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Node, Pod, Volume, VolumeSource } from '../../api/generated/types.ts';
+import { podLimits } from '../../api/kinds/pod/resources.ts';
 import { quantityValue } from '../../api/meta/quantity.ts';
 import { type Claimed, type ClaimedFolder, decideClaimedFolder } from './claimed-volume.ts';
-import { memoryVolumeBytes } from './memory-size.ts';
 import { modeForGroup, type Ownership } from './ownership.ts';
 import {
   configMapFiles,
@@ -138,4 +138,13 @@ export function isSafeName(name: string): boolean {
 
 function problem(volume: string, reason: VolumeProblem['reason'], why: string): VolumeProblem {
   return { volume, reason, message: `volume "${volume}": ${why}` };
+}
+
+/**
+ * How large a volume in memory may get: what is left after the node's, the pod's and its own limit, as Kubernetes sizes
+ * them. A volume that could outgrow its pod's limit would only get the pod's containers killed.
+ */
+function memoryVolumeBytes(sizeLimit: number | undefined, pod: Pod, allocatableBytes: number): number | undefined {
+  const bounds = [sizeLimit ?? 0, podLimits(pod).memory ?? 0, allocatableBytes].filter((bytes) => bytes > 0);
+  return bounds.length === 0 ? undefined : Math.min(...bounds);
 }

@@ -50,7 +50,7 @@ export interface Volumes {
    * throws when something stays mounted. Gone is fine.
    */
   removePodVolumes(podUid: string): Promise<void>;
-  /** The same of the volumes alone, of a pod that has ended and whose object is still there. */
+  /** Removes the volumes alone, for a pod that has ended while its object is still there. */
   releasePodVolumes(podUid: string): Promise<void>;
   /** The pods that have a folder here, wanted or not. */
   listPods(): Promise<string[]>;
@@ -139,7 +139,7 @@ class PodVolumes implements Volumes {
     }
   }
 
-  /** The one place where volumes change hands. A path of the machine (hostPath) never does. */
+  /** The one place that changes the owner of volumes. A path of the machine (hostPath) keeps its owner. */
   async #giveOnce({ kind, name, path }: VolumeStep, { podDir: folder, ownership }: VolumeInput): Promise<void> {
     const key = join(folder, name);
     if (ownership === undefined || kind === 'host-path' || this.#given.has(key)) return;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Pod } from '../generated/types.ts';
 import { fieldChanges } from './field-changes.ts';
 
@@ -49,6 +49,17 @@ describe('what changed between two versions', () => {
       },
       removed: {},
     });
+  });
+
+  it('of a map of many equal entries makes nothing for them', () => {
+    const data = (last: string) => Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`k${i}`, i < 1_999 ? '' : last]));
+    const [before, after] = [{ data: data('a') }, { data: data('b') }];
+    const entries = vi.spyOn(Object, 'entries');
+    const { changed } = fieldChanges('berth.core.v1.ConfigMap', before, after);
+    const read = entries.mock.calls.length;
+    entries.mockRestore();
+    expect(read).toBe(0);
+    expect(changed).toEqual({ 'f:data': { 'f:k1999': {} } });
   });
 
   it('is the whole list where items cannot be told apart, or are one value', () => {

@@ -68,7 +68,7 @@ const isOnlySelf = (set: FieldSet): boolean => Object.keys(set).length === 1 && 
 function compareParts(field: Field, old: unknown, next: unknown, parts: FieldChanges): boolean {
   const inner = messageOf(field);
   if (field.map) {
-    compareItems(itemsOfMap(old), itemsOfMap(next), undefined, parts);
+    compareEntries((old ?? {}) as Values, next as Values, parts);
     return true;
   }
   if (!field.repeated) {
@@ -82,8 +82,11 @@ function compareParts(field: Field, old: unknown, next: unknown, parts: FieldCha
 
 type Items = ReadonlyMap<string, unknown>;
 
-function itemsOfMap(value: unknown): Items {
-  return new Map(Object.entries((value ?? {}) as object).map(([key, item]) => [`f:${key}`, item]));
+/** Of a map; makes nothing for entries that are equal, because a ConfigMap may have very many. */
+function compareEntries(before: Values, after: Values, to: FieldChanges): void {
+  for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) to.removed[`f:${key}`] = {};
+  for (const key of Object.keys(after))
+    if (!Object.hasOwn(before, key) || !equalValues(before[key], after[key])) to.changed[`f:${key}`] = {};
 }
 
 /**

@@ -15,7 +15,7 @@ export interface FieldDifference {
   readonly after: Json | undefined;
 }
 
-/** By which field items are told apart where the schema does not say: what people would name them by. */
+/** The fields that identify items of a list where the schema names no key. */
 const usualKeys = ['name', 'type', 'uid', 'ip'];
 const plainName = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
@@ -53,7 +53,7 @@ function compare(at: Place, before: Json | undefined, after: Json | undefined, f
   else if (!lists || key === undefined || !compareItems(at, key, ...lists, found)) found.push({ path: at.path, before, after });
 }
 
-/** One of them may be absent: what was added or removed is told field by field too. An empty one is a value. */
+/** One of the two may be absent: an added or removed object is compared field by field too. An empty one is a value. */
 function asObjects(before: Json | undefined, after: Json | undefined): [JsonObject, JsonObject] | undefined {
   const pair = [before ?? {}, after ?? {}] as const;
   if (!isJsonObject(pair[0]) || !isJsonObject(pair[1])) return undefined;

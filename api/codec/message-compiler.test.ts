@@ -216,7 +216,7 @@ describe('numbers and texts that nothing here can hold', () => {
     expect(decodeForeign(POD, Buffer.concat([Buffer.from('f83f', 'hex'), huge]))).toEqual({ value: {}, hasUnknown: true });
   });
 
-  it('a text that is not UTF-8 is refused from outside, in a map as well; U+FFFD itself is a character like any other', () => {
+  it('a text that is not UTF-8 is refused from outside, in a map as well; U+FFFD itself is accepted', () => {
     const named = (name: Buffer): Buffer => wrap(1, wrap(1, name));
     expect(decodeForeign(POD, named(Buffer.from('a\uFFFD'))).value).toEqual({ metadata: { name: 'a\uFFFD' } });
     const bad = Buffer.from([0x61, 0xff]);

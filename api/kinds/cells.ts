@@ -43,3 +43,11 @@ export function formatAge(ms: number): string {
   if (days < 2920) return days % 365 === 0 ? `${years}y` : `${years}y${days % 365}d`;
   return `${years}y`;
 }
+
+const MOST_SHOWN = 3;
+
+/** "a,b,c + 2 more...": the first three of a list; "" for an empty one. */
+export function firstOf(list: readonly string[]): string {
+  const shown = list.slice(0, MOST_SHOWN).join(',');
+  return list.length > MOST_SHOWN ? `${shown} + ${list.length - MOST_SHOWN} more...` : shown;
+}

@@ -6,6 +6,8 @@ import { controllerRevision } from './controller-revision/kind.ts';
 import { cronJob } from './cron-job/kind.ts';
 import { daemonSet } from './daemon-set/kind.ts';
 import { deployment } from './deployment/kind.ts';
+import { endpointSlice } from './endpoint-slice/kind.ts';
+import { endpoints } from './endpoints/kind.ts';
 import { event } from './event/kind.ts';
 import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/kind.ts';
 import { groupKindOf, groupOf } from './identity.ts';
@@ -16,6 +18,7 @@ import { limitRange } from './limit-range/kind.ts';
 import { namespace } from './namespace/kind.ts';
 import { node } from './node/kind.ts';
 import { nodeMetrics } from './node-metrics/kind.ts';
+import { nodeNetwork } from './node-network/kind.ts';
 import { persistentVolume } from './persistent-volume/kind.ts';
 import { persistentVolumeClaim } from './persistent-volume-claim/kind.ts';
 import { pod } from './pod/kind.ts';
@@ -50,6 +53,8 @@ const all = [
   cronJob,
   horizontalPodAutoscaler,
   service,
+  endpointSlice,
+  endpoints,
   configMap,
   secret,
   serviceAccount,
@@ -69,6 +74,7 @@ const all = [
   event,
   lease,
   nodeMetrics,
+  nodeNetwork,
 ] as const;
 
 type AnyKind = (typeof all)[number];

@@ -98,8 +98,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly service: string;
   readonly durability: Durability;
   /**
-   * Of a relaxed kind: whether a write is on the disk before it is acknowledged all the same. `previous` is absent for
-   * a new object.
+   * Of a relaxed kind: whether this write has to be on the disk before it is acknowledged. `previous` is absent for a
+   * new object.
    */
   awaitsDisk?(next: T, previous: T | undefined): boolean;
   /**

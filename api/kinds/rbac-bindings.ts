@@ -52,7 +52,7 @@ function checkSubject(out: Violations, at: string, subject: Subject, isNamespace
   }
 }
 
-/** Who was given one role does not get another one by a change that looks like none: a new binding says so. */
+/** The role of a binding is immutable: subjects get another one only by a new binding. */
 export function validateBindingUpdate({ roleRef = {} }: Binding, previous: Binding): FieldViolation[] {
   const { apiGroup, kind, name } = previous.roleRef ?? {};
   if (roleRef.apiGroup === apiGroup && roleRef.kind === kind && roleRef.name === name) return [];

@@ -32,7 +32,7 @@ describe('a PersistentVolume', () => {
     ['has an absolute path', source({ hostPath: { path: 'a' } }), ['spec.hostPath.path']],
     ['has a path without steps back', source({ hostPath: { path: '/a/../b' } }), ['spec.hostPath.path']],
     ['of a node says of which', source({ local: { path: '/b' } }), ['spec.nodeAffinity']],
-    ['is not of a driver that nobody has', source({ csi: { driver: 'd' } }), ['spec.csi']],
+    ['is not of a CSI driver', source({ csi: { driver: 'd' } }), ['spec.csi']],
     ['is a folder', { volumeMode: 'Block' }, ['spec.volumeMode']],
     ['has a known policy', { persistentVolumeReclaimPolicy: 'Shred' }, ['spec.persistentVolumeReclaimPolicy']],
     ['is for nodes that are named', { nodeAffinity: {} }, ['spec.nodeAffinity.required']],
@@ -40,7 +40,7 @@ describe('a PersistentVolume', () => {
     expect(broken(spec)).toEqual(expected);
   });
 
-  it('warns of a policy that nobody follows', () => {
+  it('warns of a policy that is not acted on', () => {
     expect(persistentVolume.warnings?.(volume('v').reclaim('Delete').build())).toEqual([]);
     expect(persistentVolume.warnings?.(volume('v').reclaim('Recycle').build())).toEqual([
       expect.stringContaining('spec.persistentVolumeReclaimPolicy'),

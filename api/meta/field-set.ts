@@ -39,7 +39,7 @@ export function subtract(a: FieldSet, b: FieldSet): FieldSet | undefined {
     if (!Object.hasOwn(a, step)) continue;
     result ??= { ...a };
     const [mine, taken] = [a[step]!, b[step]!];
-    // Who names a field as a whole keeps it when only a part of it is taken.
+    // A manager that owns a field as a whole keeps it when only a part of it is taken.
     if (isEmptySet(mine) && !isEmptySet(taken) && !Object.hasOwn(taken, SELF)) continue;
     const rest = isEmptySet(taken) || isEmptySet(mine) ? undefined : subtract(mine, taken);
     if (rest === undefined) delete result[step];

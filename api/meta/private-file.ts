@@ -25,7 +25,7 @@ export function privateFileProblem(path: string, { mode, uid }: FileFacts, self:
 export function privateFolderProblem(path: string, { mode, uid }: FileFacts, self: number | undefined): string | undefined {
   if (self === undefined) return undefined;
   if ((mode & 0o002) !== 0)
-    return `${path} holds secrets and anybody may exchange what is in it (mode ${(mode & 0o777).toString(8)}): chmod o-w ${path}`;
+    return `${path} holds secrets and other users may replace them (mode ${(mode & 0o777).toString(8)}): chmod o-w ${path}`;
   if (uid !== self && uid !== 0)
     return `${path} holds secrets and belongs to user ${uid}, not to user ${self}: chown ${self} ${path}`;
   return undefined;

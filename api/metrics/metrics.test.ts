@@ -55,7 +55,7 @@ describe('MetricsRegistry', () => {
     expect(formatMetrics(registry, 'prometheus')).toContain('calls_total{method="a\\"b\\\\c\\nd",code=""} 1');
   });
 
-  it('asks readers when somebody looks, several for one metric, until they leave', () => {
+  it('asks readers when metrics are read, several for one metric, until they leave', () => {
     const registry = new MetricsRegistry();
     const queue: MetricDefinition = { ...depth, name: 'queue', labels: ['name'] };
     const leave = registry.read(queue, () => [{ labels: ['a'], value: 1 }]);

@@ -69,7 +69,7 @@ function applyDefaults(pod: Pod, ranges: readonly LimitRange[]): void {
     if (set.length === 0) continue;
     const told = { [annotations.limitRanger]: `LimitRanger plugin set: ${set.join('; ')}` };
     pod.metadata = { ...pod.metadata, annotations: { ...pod.metadata?.annotations, ...told } };
-    // It was worked out of what the pod said itself.
+    // The QoS class was computed before the defaults were set.
     if (pod.status) pod.status.qosClass = qosClass(pod);
   }
 }

@@ -10,7 +10,7 @@ import type { NamespaceReader } from './namespace-lifecycle.ts';
 /**
  * As in Kubernetes: the labels pod-security.kubernetes.io/enforce and warn of a namespace say which pods may be in it.
  * Judged are new pods, and pods that get ephemeral containers; nothing else that decides can change later. A mirror of
- * a static pod is judged like any other: the pod runs all the same, because its node does not ask.
+ * a static pod is judged as well; the static pod itself runs all the same, because its node does not ask the server.
  */
 export function podSecurityRules(readNamespace: NamespaceReader): Admission {
   const policyOf = async (pod: Pod): Promise<PodSecurityPolicy | undefined> => {

@@ -65,7 +65,7 @@ export interface AuditedAccess {
 
 /** An object larger than this, as JSON, is left out of its line. */
 const maxObjectBytes = 64 * 1024;
-/** The same for what was sent with a call that is refused: it costs the caller nothing. */
+/** The bound for the request of a refused call: such calls cost the caller nothing. */
 const maxRefusedBytes = 4_096;
 /** A caller may be in many groups, or say so of another user. */
 const maxCallerLength = 4_096;
@@ -99,7 +99,7 @@ export class Audit {
     return level === 'None' ? undefined : new AuditedLine(this, call, attributes, level);
   }
 
-  /** The same for what was not permitted and has not begun. */
+  /** Begins the record of a call that was refused before it began. */
   beginRefused(call: AuditedCall, attributes: Attributes): AuditedAccess | undefined {
     return this.refusals ? new AuditedLine(this, call, attributes, 'Metadata') : undefined;
   }

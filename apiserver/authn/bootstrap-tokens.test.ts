@@ -64,7 +64,7 @@ describe('a token for joining', () => {
     expect(holding(secret).find(text)).toBeUndefined();
   });
 
-  it('says when it expired, to who has it and to nobody else', () => {
+  it('says when it expired, only to a caller with the right secret', () => {
     const tokens = holding(bootstrapTokenSecret({ ...token, expiresAt: now }));
     expect(() => tokens.find(text)).toThrow(/join token abcdef expired at 2026-06-01T12:00:00.000Z.*berth token create/);
     expect(tokens.find('abcdef.ffffffffffffffff')).toBeUndefined();

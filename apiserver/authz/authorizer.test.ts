@@ -96,7 +96,7 @@ describe('a binding', () => {
     ['the user', user('anna'), anna, true],
     ['another user', user('bert'), anna, false],
     ['a group', group('dev'), anna, true],
-    ['everybody known', group('system:authenticated'), anna, true],
+    ['all authenticated users', group('system:authenticated'), anna, true],
     ['a user called as the group', user('dev'), anna, false],
     ['a group called as the user', group('anna'), anna, false],
     [
@@ -148,7 +148,7 @@ test('every change counts at once: of roles, of bindings, in any order, and of a
   expect(may(asked)).toBe(false);
 });
 
-test('nobody may anything without a role, administrators may everything, and the refusal says what to do', () => {
+test('users without a role may do nothing, administrators everything, and the refusal says what to do', () => {
   const { authorizer, may } = world();
   expect(may(access('get', 'Pod'))).toBe(false);
   expect(may(access('create', 'Backup', ''), { user: 'root', groups: ['system:masters'] })).toBe(true);

@@ -70,7 +70,7 @@ export class Authorizer {
     return this.allows(identity, this.attributes(access));
   }
 
-  /** The same of a question in the words of roles, as reviews ask it. */
+  /** Whether access is allowed, for attributes in the words of roles, as access reviews have them. */
   allows(identity: Identity, attributes: Attributes): boolean {
     if (isMaster(identity)) return true;
     const node = nodeNameOf(identity);
@@ -92,8 +92,8 @@ export class Authorizer {
   }
 
   /**
-   * And when it is known what the object comes to. Throws PERMISSION_DENIED, or FAILED_PRECONDITION for an agent of
-   * another version.
+   * Authorizes a change once the new version of the object is known. Throws PERMISSION_DENIED, or FAILED_PRECONDITION
+   * for an agent of another version.
    */
   authorizeNext(identity: Identity, access: Access, next: ApiObject, previous: ApiObject): void {
     if (isMaster(identity)) return;

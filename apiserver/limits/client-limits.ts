@@ -16,7 +16,7 @@ export interface ClientLimits {
   readonly maxStreams: number;
   /** Calls in a second that each client may make, always; 0: as many as it likes. */
   readonly clientRate: number;
-  /** So many at once after a pause; 0: two seconds' worth. */
+  /** The most calls at once after a pause; 0: as many as in two seconds. */
   readonly clientBurst: number;
 }
 

@@ -10,7 +10,7 @@ const enter = (pool: FairShare, client: string, times: number): number =>
   Array.from({ length: times }, () => pool.enter(client)).filter(Boolean).length;
 
 describe('FairShare', () => {
-  it('gives one client everything as long as nobody else wants any', () => {
+  it('gives one client everything as long as no other client calls', () => {
     const pool = new FairShare({ busyAt: 100, least: 5 });
     expect(enter(pool, 'a', 150)).toBe(100);
     expect(pool.total).toBe(100);

@@ -1,7 +1,7 @@
 export interface BucketOptions {
   /** Calls in a second, in the long run. */
   readonly rate: number;
-  /** So many at once after a pause. */
+  /** The most tokens that a bucket holds, which can be taken at once after a pause. */
   readonly burst: number;
 }
 

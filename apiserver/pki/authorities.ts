@@ -10,9 +10,9 @@ import { readIfThere, writePrivateFile } from './files.ts';
  *
  *     alone --renew--> both count, the new one signs --drop, or a year later--> alone
  *
- * Files: `ca.crt` has the certificates that count, `ca.key` the key that signs, and whose it is says which of them
- * signs; `ca-cross.crt` the new one's key, signed by the old one. A crash between two of the writes leaves one of the
- * states, or is carried through at the next start.
+ * Files: `ca.crt` has the certificates that count, `ca.key` the key of the one that signs; `ca-cross.crt` has the new
+ * one's key, signed by the old one. A crash between two of the writes leaves one of the states, or is carried through
+ * at the next start.
  */
 export interface Authorities {
   readonly signer: KeyPair;
@@ -30,7 +30,7 @@ const SERVER = 'server.crt';
 /** An authority is taking over already: one at a time. */
 export class AuthorityBusy extends Error {
   override message =
-    'a new authority is taking over already: "berth certs drop-ca" ends that, when nobody needs the old one any more';
+    'a new authority is taking over already: "berth certs drop-ca" ends that, once no client needs the old one any more';
 }
 
 /** What clients are to trust: the one that signs first. */

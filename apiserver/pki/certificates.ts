@@ -132,7 +132,7 @@ function checkStrength({ name, modulusLength = 0 }: { readonly name: string; rea
     throw new Error(`a key of RSA ${modulusLength} is too weak: make one of ${leastRsaBits} bits or more, or ECDSA`);
 }
 
-/** Nothing that an authority signed counts longer than itself. */
+/** When an authority expires, in milliseconds: no certificate that it signs is valid longer. */
 function endOf({ certificate }: KeyPair): number {
   return new x509.X509Certificate(certificate).notAfter.getTime();
 }

@@ -16,7 +16,7 @@ it.each([
 });
 
 it.each([
-  [clientSigner, subject('anna', ['system:masters']), 'nobody gets a certificate of the group system:masters'],
+  [clientSigner, subject('anna', ['system:masters']), 'no request may ask for a certificate of the group system:masters'],
   [clientSigner, subject('system:kube-scheduler'), "a name of the system's own"],
   [clientSigner, subject('', ['team']), 'is empty'],
   [clientSigner, { ...subject('anna'), commonNames: ['anna', 'system:node:n1'] }, 'more than one common name'],
@@ -26,7 +26,7 @@ it.each([
   [nodeClientSigner, subject('system:node:n1', ['system:nodes'], ['OU']), 'organization system:nodes'],
   [nodeClientSigner, subject('system:node:'), 'common name "system:node:"'],
   [nodeClientSigner, subject('system:node:../n1', ['system:nodes']), 'common name "system:node:../n1"'],
-])('%s does not sign for others, whoever approves: %j', (signer, of, why) => {
+])('%s does not sign for others, even when approved: %j', (signer, of, why) => {
   expect(() => checkSubject(signer, of)).toThrow(why);
 });
 

@@ -21,7 +21,7 @@ export function checkSubject(signer: string, { commonNames, organizations, other
     return;
   }
   if (organizations.includes(groups.masters))
-    throw new Error(`nobody gets a certificate of the group ${groups.masters} in this way`);
+    throw new Error(`no request may ask for a certificate of the group ${groups.masters}`);
   const own = [user, ...organizations].find((name) => name.startsWith('system:'));
   if (own !== undefined) throw new Error(`"${own}" is a name of the system's own`);
 }

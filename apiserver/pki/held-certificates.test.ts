@@ -48,7 +48,7 @@ async function shake(
 }
 
 describe('the certificates of the server and of what runs beside it', () => {
-  it('stay as they are until less than 30 % of their life is left, then all are made anew and whoever listens is told', async () => {
+  it('stay as they are until less than 30 % of their life is left, then all are renewed and observers are told', async () => {
     const held = await open();
     const before = certificatesOf(held);
     let told = 0;

@@ -20,7 +20,7 @@ export interface ServingIdentity {
   /** With the authorities behind it. */
   readonly certificate: string;
   readonly key: string;
-  /** Whose clients count. */
+  /** The authorities (PEM) that client certificates are verified with. */
   readonly ca: string;
 }
 
@@ -46,7 +46,7 @@ export interface HeldCertificatesOptions {
 
 /**
  * The certificates of the server and of what runs beside it, and the authorities that sign them: in memory and, first,
- * on the disk. What changes, changes one after the other; after each the observers are told, once it is on the disk.
+ * on the disk. Changes run one after the other; the observers are notified of each, once it is on the disk.
  */
 export class HeldCertificates {
   readonly #options: HeldCertificatesOptions;
@@ -215,7 +215,7 @@ interface PairWish {
   readonly hosts: readonly string[] | undefined;
 }
 
-/** The pair in the folder, or a new one where there is none, it does not suit, or `anew` says so. */
+/** The pair in the folder, or a new one where there is none, it does not fit, or `anew` is set. */
 export async function ensurePair(
   dir: string,
   name: string,

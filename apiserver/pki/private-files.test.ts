@@ -42,13 +42,13 @@ it('names all at once, and the keys that sign tokens', async () => {
   await expect(open()).rejects.toThrow(/ca\.key .*mode 640.*; .*7\.key .*mode 604/);
 });
 
-it('refuses a data directory in which anybody may exchange files', async () => {
+it('refuses a data directory in which other users may replace files', async () => {
   await open();
   await chmod(dataDir, 0o777);
-  await expect(open()).rejects.toThrow(`anybody may exchange what is in it (mode 777): chmod o-w ${dataDir}`);
+  await expect(open()).rejects.toThrow(`other users may replace them (mode 777): chmod o-w ${dataDir}`);
 });
 
-it('refuses keys that belong to somebody else', async () => {
+it('refuses keys that belong to another user', async () => {
   await open();
   const other = (process.getuid?.() ?? 0) + 1;
   // As another user would see it; root's own files have no other owner.

@@ -7,8 +7,9 @@ import { type Amounts, resourceAmounts } from '../../api/kinds/pod/resources.ts'
 import { setCondition } from '../../api/meta/conditions.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import { resourceVersionOf } from '../watch/stamp-resource-version.ts';
-import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
+import type { KindStore, ObjectName } from './kind-store.ts';
 import { amountsOf, type NodeSums, type Reservation } from './node-sums.ts';
+import type { StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
 
 export interface BindDeps {

@@ -2,9 +2,10 @@ import { alreadyExists, type FieldViolation, invalid, isAlreadyExists } from '..
 import { validateConditions } from '../../api/kinds/conditions.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { AnyObject } from './any-object.ts';
-import type { KindStore, NewObject, ObjectName, StoreResult } from './kind-store.ts';
+import type { KindStore, ObjectName } from './kind-store.ts';
 import { creatorEntry, recordsManagers } from './managed-fields.ts';
 import { metadataForCreate, validateNewMetadata } from './metadata.ts';
+import type { NewObject, StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
 
 /** A generated name that is taken is drawn again so often; with 27^5 names for each prefix, more would not help. */
@@ -26,28 +27,30 @@ interface Prepared extends NewObject {
 /** Creates an object; one with a generated name in several attempts if need be, each from what was sent. */
 export async function createObject(store: KindStore, admission: Admission, creation: Creation): Promise<StoreResult> {
   for (let attempt = 1; ; attempt++) {
-    const prepared = await prepare(store, admission, creation);
+    const prepared = await prepare(store, admission, creation, creation.dryRun);
     try {
       if (store.cache.get(store.key(prepared.at))) await refuseExisting(store, prepared.at);
       return { bytes: await store.insert(prepared, creation), warnings: prepared.warnings };
     } catch (error) {
       if (!prepared.isGenerated || !isAlreadyExists(error) || attempt >= NAME_ATTEMPTS) throw error;
+    } finally {
+      prepared.allotted?.cancel();
     }
   }
 }
 
 /** What a create would store, also when an object of that name is there. Throws what a create would. */
 export async function imagineObject(store: KindStore, admission: Admission, creation: Creation): Promise<StoreResult> {
-  const prepared = await prepare(store, admission, creation);
+  const prepared = await prepare(store, admission, creation, true);
   return { bytes: store.imagine(prepared, creation), warnings: prepared.warnings };
 }
 
 /**
  * The order of the steps is fixed: warnings first, so that they speak of what the client wrote; then metadata, because
- * all later steps may look at names; defaults before lifecycle and admission, which may rely on them; validation last,
- * because it judges what will be stored.
+ * all later steps may look at names; defaults before lifecycle and admission, which may rely on them; validation behind
+ * these, because it judges what will be stored; last what is held until the write has ended.
  */
-async function prepare(store: KindStore, admission: Admission, creation: Creation): Promise<Prepared> {
+async function prepare(store: KindStore, admission: Admission, creation: Creation, dryRun: boolean): Promise<Prepared> {
   const { kind } = store;
   const object = creation.take();
   const warnings = [...(kind.warnings?.(object) ?? [])];
@@ -65,8 +68,10 @@ async function prepare(store: KindStore, admission: Admission, creation: Creatio
   if (recordsManagers(kind))
     object.metadata.managedFields = [creatorEntry(kind, creation.manager, object.metadata.creationTimestamp!)];
   const awaitsDisk = kind.awaitsDisk?.(object, undefined) ?? false;
+  const allotted = store.allot(at, object, dryRun);
   const demand = store.demandOf(object);
-  return { at, bytes: store.encode(object), warnings, awaitsDisk, demand, isGenerated: name === '' && generateName !== '' };
+  const isGenerated = name === '' && generateName !== '';
+  return { at, bytes: store.encode(object), warnings, awaitsDisk, demand, allotted, isGenerated };
 }
 
 /** The cache may be behind; only what the newest state shows is an answer. */

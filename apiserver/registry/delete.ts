@@ -6,8 +6,9 @@ import { longestSeconds, secondsTimestamp, toMillis } from '../../api/meta/time.
 import { finalizers, namespaces } from '../../api/meta/well-known.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
-import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
+import type { KindStore, ObjectName } from './kind-store.ts';
 import { hasSpecFinalizers } from './metadata.ts';
+import type { StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
 
 /** What becomes of the dependents, and the finalizer that keeps the object until that has happened. */

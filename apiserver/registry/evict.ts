@@ -8,7 +8,8 @@ import { labelSelectorMatches } from '../../api/meta/labels.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import type { AnyObject } from './any-object.ts';
 import { checkDelete, checkPreconditions, decideDelete } from './delete.ts';
-import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
+import type { KindStore, ObjectName } from './kind-store.ts';
+import type { StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
 
 export interface EvictDeps {

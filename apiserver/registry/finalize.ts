@@ -2,7 +2,8 @@ import { conflict, invalid } from '../../api/errors/index.ts';
 import type { Namespace } from '../../api/generated/types.ts';
 import { validateFinalizers } from '../../api/kinds/metadata.ts';
 import type { AnyObject } from './any-object.ts';
-import type { KindStore, StoreResult } from './kind-store.ts';
+import type { KindStore } from './kind-store.ts';
+import type { StoreResult } from './store-values.ts';
 import { requireName } from './update.ts';
 import type { WriteContext } from './write-context.ts';
 

@@ -71,7 +71,7 @@ function beyond(what: string, { revision, time }: Moment, now: Date): ApiError {
   );
 }
 
-/** The same for a version that a read was to show, after the store has refused it. */
+/** The error for a version that a read asked for, after the store has refused it. */
 export async function versionGone(storage: Storage, version: number, now: Date): Promise<ApiError> {
   const beginning = await translated(SUBJECT, storage.history.beginning());
   return beginning

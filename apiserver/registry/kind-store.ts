@@ -6,6 +6,7 @@ import type { ObjectMeta } from '../../api/generated/types.ts';
 import { groupOf, keyPrefixOf } from '../../api/kinds/identity.ts';
 import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import type { Allocator } from '../allocation/allocator.ts';
 import { checkWrite } from '../storage/checks.ts';
 import type { Storage, StoredObject, Write } from '../storage/storage.ts';
 import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
@@ -14,36 +15,16 @@ import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion, withoutResourceVersion } from '../watch/stamp-resource-version.ts';
 import type { AnyObject } from './any-object.ts';
 import { checkObjectCount, checkObjectSize } from './kind-bounds.ts';
-import type { Demand, Planned } from './ledger.ts';
+import { type Demand, type Planned, settlingBoth } from './ledger.ts';
 import { entriesAfter, keepManagers } from './managed-fields.ts';
 import { isFinished, type Origin } from './metadata.ts';
 import { translated, translateStorageError } from './storage-errors.ts';
 import type { StoreEnvironment } from './store-environment.ts';
+import { type NewObject, type NextVersion, type ObjectName, UNBOUNDED_VERBS, URGENT_VERBS } from './store-values.ts';
 import { type ChangeOptions, type Current, checkWriter, type WriteContext } from './write-context.ts';
 import { WriteQueue } from './write-queue.ts';
 
-export interface ObjectName {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** What a write or a read answers: the object's bytes with its resourceVersion, and sentences for the client. */
-export interface StoreResult {
-  readonly bytes: Buffer;
-  readonly warnings: readonly string[];
-  /** What the bytes are, where they are no object of the store's kind: the Scale of one. */
-  readonly form?: Kind;
-}
-
-/** A new object, encoded: a create that waits for the disk should not keep what it has decoded. */
-export interface NewObject {
-  readonly at: ObjectName;
-  readonly bytes: Buffer;
-  /** See Write.awaitsDisk. */
-  readonly awaitsDisk?: boolean;
-  /** See PlannedWrite.demand. */
-  readonly demand?: Demand | undefined;
-}
+export type { ObjectName } from './store-values.ts';
 
 /**
  * How often a write is tried again because another one was faster. Changes of one object queue, so that only creations
@@ -57,10 +38,6 @@ const OUTRUN: ReadonlySet<StorageErrorCode> = new Set(['exists', 'mismatch', 'no
  * key.
  */
 const POSSIBLE_NAME = /^[!-.0-~]{1,253}$/;
-/** What goes on while the disk is full: only with it does space come back. */
-const URGENT_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'update-status', 'patch-status']);
-/** What goes on in a namespace that is full: it ends objects, or says where a pod runs. */
-const UNBOUNDED_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'bind']);
 /** Writes of this size, which replace one another, cannot fill the reserve for a full disk. */
 const SMALL_BYTES = 4096;
 /** How long a read waits for the watch cache to show the last acknowledged write. */
@@ -81,6 +58,7 @@ export class KindStore {
   readonly cache: KindCache;
   readonly hasSpec: boolean;
   private readonly environment: StoreEnvironment;
+  private readonly allocator: Allocator | undefined;
   private readonly writers = new WriteQueue();
   private acknowledged = 0;
 
@@ -91,6 +69,7 @@ export class KindStore {
     this.resource = { group: groupOf(this.kind.apiVersion), resource: this.kind.plural };
     this.cache = cache;
     this.environment = environment;
+    this.allocator = environment.allocator?.allots(this.kind) ? environment.allocator : undefined;
     this.hasSpec = messageType(this.kind.message).fields.spec !== undefined;
   }
 
@@ -176,6 +155,11 @@ export class KindStore {
     return encodeMessage(this.kind.message, object);
   }
 
+  /** Completes a version by what no two objects may have: see Allocator. The caller cancels what it gets in the end. */
+  allot(at: ObjectName, next: AnyObject, dryRun: boolean, previous?: AnyObject): Planned | undefined {
+    return this.allocator?.allot({ key: this.key(at), subject: this.subject(at), next, previous, dryRun });
+  }
+
   /** What a new object asks of the bounds of its namespace, for `insert`; undefined where there are none. */
   demandOf(object: AnyObject): Demand | undefined {
     return this.environment.ledger?.demandOf?.(this.kind, object);
@@ -195,7 +179,7 @@ export class KindStore {
 
   /** Stores a new object. Throws ALREADY_EXISTS. */
   async insert(object: NewObject, context: WriteContext): Promise<Buffer> {
-    const { at, bytes, demand } = object;
+    const { at, bytes, demand, allotted } = object;
     if (context.dryRun) {
       const imagined = this.imagine(object, context);
       if (await this.stored(at)) throw alreadyExists(this.subject(at));
@@ -210,7 +194,7 @@ export class KindStore {
       ledger?.check(planned, this.subject(at), this.cache);
       checkWriter(context, terms);
       const store = () => this.storage.create(planned.key, write);
-      const done = await this.attempt(at, store, write, ledger?.reserve(planned, this.cache));
+      const done = await this.attempt(at, store, write, settlingBoth(allotted, ledger?.reserve(planned, this.cache)));
       if (done) return done;
       if (await this.stored(at)) throw alreadyExists(this.subject(at));
     }
@@ -250,13 +234,28 @@ export class KindStore {
     const current = await this.current(at, again);
     const previous = this.decode(current);
     let next: AnyObject | 'remove';
+    let allotted: Planned | undefined;
     try {
       next = await this.judge(at, { current, previous }, options);
+      if (next !== 'remove') allotted = this.allot(at, next, options.context.dryRun, previous);
     } catch (error) {
       if (!again && (await this.isOutdated(at, current))) return undefined;
       throw error;
     }
     if (next === 'remove') return this.tryRemove(at, current, current.bytes, options.context);
+    try {
+      return await this.tryStore(at, { current, previous, next, allotted, again }, options);
+    } finally {
+      allotted?.cancel();
+    }
+  }
+
+  /** Undefined as of tryChange. */
+  private async tryStore(
+    at: ObjectName,
+    { current, previous, next, allotted, again }: NextVersion,
+    options: ChangeOptions,
+  ): Promise<Buffer | undefined> {
     keepManagers(next, previous);
     if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
     if (isDeepStrictEqual(next, previous)) {
@@ -277,7 +276,7 @@ export class KindStore {
     }
     checkWriter(options.context, this.environment.terms);
     const store = () => this.storage.update(planned.key, current.revision, write);
-    return this.attempt(at, store, write, ledger?.reserve(planned, this.cache));
+    return this.attempt(at, store, write, settlingBoth(allotted, ledger?.reserve(planned, this.cache)));
   }
 
   /** What a change makes of one version of the object. Throws why it is refused. */
@@ -315,7 +314,7 @@ export class KindStore {
     next.metadata = metadata;
   }
 
-  /** Nothing to write; but that must be true of the newest version, not only of what the cache shows. */
+  /** Answers a write that changes nothing; undefined when the cache was behind: compare again. */
   private async confirm(at: ObjectName, current: Current, again: boolean): Promise<Buffer | undefined> {
     if (!again && (await this.read(at))?.revision !== current.revision) return undefined;
     return stampResourceVersion(current.bytes, String(current.revision));

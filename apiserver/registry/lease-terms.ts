@@ -11,7 +11,7 @@ export type FindLease = (at: Pick<LeaseTerm, 'namespace' | 'name'>) => Lease | u
 const nameOf = ({ namespace, name }: Pick<LeaseTerm, 'namespace' | 'name'>): string => `${namespace}/${name}`;
 
 /**
- * Refuses writes of leaders whose term is over. A Lease that changes hands counts as nobody's from the moment its write
+ * Refuses writes of leaders whose term is over. A Lease that changes hands has no holder from the moment its write
  * is submitted: revisions are given in the order of submission, so every write of the old leader that was let in has a
  * lower revision than the change, and a new leader that lists after it holds the Lease sees them all.
  *

@@ -24,9 +24,9 @@ export interface Demand {
 
 /** How a writer says what became of its write. */
 export interface Planned {
-  /** It was not stored. */
+  /** The write was not stored. */
   cancel(): void;
-  /** It was stored with this revision: it counts from the cache, once that shows it. */
+  /** The write was stored with this revision. It counts here until the cache shows it. */
   settle(revision: number): void;
 }
 
@@ -58,6 +58,21 @@ export function composeLedgers(first: Ledger, second: Ledger): Ledger {
       return one && other ? new PlannedTwice(one, other) : (one ?? other);
     },
     demandOf: (kind, object, change) => first.demandOf?.(kind, object, change) ?? second.demandOf?.(kind, object, change),
+  };
+}
+
+/**
+ * What a write was allotted and what is reserved for it, as one for the store. The first outlives an attempt that
+ * failed: the writer cancels it when it gives up.
+ */
+export function settlingBoth(allotted: Planned | undefined, reserved: Planned | undefined): Planned | undefined {
+  if (!allotted) return reserved;
+  return {
+    cancel: () => reserved?.cancel(),
+    settle(revision) {
+      allotted.settle(revision);
+      reserved?.settle(revision);
+    },
   };
 }
 

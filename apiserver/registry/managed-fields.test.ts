@@ -51,7 +51,7 @@ describe('who wrote what', () => {
     expect(inShort(back)).toEqual(['me@3=the rest']);
   });
 
-  it('is nobody where a field is gone', () => {
+  it('is no manager where a field is gone', () => {
     const entries = history(['me', map({ a: '1' })], ['you', map({ a: '1', b: '1', c: '1' })], ['they', map({ a: '1', b: '1' })]);
     expect(inShort(entries)).toEqual(['me@1=the rest', 'you@2={"f:data":{"f:b":{}}}']);
   });
@@ -70,7 +70,7 @@ describe('who wrote what', () => {
     ]);
   });
 
-  it('changes nothing when nothing changed that anybody could own', () => {
+  it('changes nothing when nothing changed that a manager could own', () => {
     const before = history(['me', map({ a: '1' })], ['you', map({ a: '2' })]);
     const versions = { previous: map({ a: '2' }), next: { ...map({ a: '2' }), metadata: { name: 'a', generation: 7 } } };
     expect(recordFields(kind, before, versions, { manager: 'x', subresource: '', time: at(9) })).toBe(before);

@@ -6,8 +6,9 @@ import { applyJsonPatch, parseJsonPatch } from '../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
 import { parseJson } from './decode.ts';
-import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
+import type { KindStore, ObjectName } from './kind-store.ts';
 import { applyMergingConditions } from './merge-conditions.ts';
+import type { StoreResult } from './store-values.ts';
 import { checkUid, nextVersion, type WriteTarget, writeTargetOf } from './update.ts';
 import type { Current, WriteContext } from './write-context.ts';
 
@@ -31,8 +32,8 @@ interface ReadPatch {
 }
 
 /**
- * Changes an object by a patch of its JSON form (merge, strategic merge or JSON patch), read back as strictly as any
- * other write. It is applied to the object with its resourceVersion, so that a JSON patch can test it; a result that
+ * Changes an object by a patch of its JSON form (merge, strategic merge or JSON patch), read back as strictly as an
+ * update. It is applied to the object with its resourceVersion, so that a JSON patch can test it; a result that
  * names another version is refused with ABORTED. Computed again from the newest version when another write was faster,
  * unless the patch itself names a resourceVersion.
  */

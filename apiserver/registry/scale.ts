@@ -6,9 +6,10 @@ import type { Kind, Scaling } from '../../api/kinds/kind.ts';
 import { scaleKind, scaleOf } from '../../api/kinds/scale.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
-import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
+import type { KindStore, ObjectName } from './kind-store.ts';
 import { checkIdentity, type PatchInput, readPatch } from './patch.ts';
 import { getObject } from './registry.ts';
+import type { StoreResult } from './store-values.ts';
 import { checkUid, nextVersion, requireName } from './update.ts';
 import type { WriteContext } from './write-context.ts';
 
@@ -61,7 +62,7 @@ export async function patchScale(store: KindStore, input: PatchInput, context: W
   return answer(store, await store.change(input.at, { context, verb: 'patch-scale', resourceVersion, compute }));
 }
 
-/** The object with the number of a Scale, judged like any other version of it. */
+/** The object with the replicas of a Scale, validated as every update of it is. */
 function scaled(store: KindStore, previous: AnyObject, { spec }: Scale): AnyObject {
   const next = cloneObject(previous);
   requireScaling(store).write(next, spec?.replicas ?? 0);

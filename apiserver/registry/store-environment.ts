@@ -1,3 +1,4 @@
+import type { Allocator } from '../allocation/allocator.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { LeaseTerms } from './lease-terms.ts';
 import type { Ledger } from './ledger.ts';
@@ -10,6 +11,8 @@ export interface StoreEnvironment {
   readonly uid: () => string;
   /** Bounds what objects take together. Absent: nothing does. */
   readonly ledger?: Ledger | undefined;
+  /** Gives objects what no two may have. Absent: nothing does. */
+  readonly allocator?: Allocator | undefined;
   /** Refuses writes of leaders whose term is over. Absent: none carries one. */
   readonly terms?: LeaseTerms | undefined;
 }

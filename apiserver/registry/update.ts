@@ -7,8 +7,9 @@ import { validateMetadata } from '../../api/kinds/metadata.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
-import type { KindStore, ObjectName, StoreResult } from './kind-store.ts';
+import type { KindStore, ObjectName } from './kind-store.ts';
 import { metadataForUpdate, validateMetadataUpdate, validateSentMetadata } from './metadata.ts';
+import type { StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
 
 /** What a write replaces: the object without its status, the status alone, or another part of the spec by itself. */

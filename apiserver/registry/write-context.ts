@@ -28,7 +28,7 @@ export interface WriteContext {
   authorizeChange?(previous: AnyObject): void;
   /** Judges what a change makes of an object: throws PERMISSION_DENIED. Absent: may. */
   authorizeNext?(next: AnyObject, previous: AnyObject): void;
-  /** Judges the version that a change comes to by what stands elsewhere. Absent: nothing elsewhere matters. */
+  /** Admission of the new version by the state of other objects. Absent: other objects do not matter. */
   admitChange?(next: AnyObject, previous: AnyObject): Promise<void> | undefined;
 }
 

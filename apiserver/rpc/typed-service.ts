@@ -89,7 +89,7 @@ export function typedService(store: KindStore, verbs: Verbs, pipeline: CallPipel
     if (own) implementation[method] = own;
     else if (asUnary) implementation[method] = pipeline.unary(asUnary);
     else if (asStream) implementation[method] = pipeline.stream(asStream);
-    else throw new Error(`service ${store.kind.service} declares the method ${method}, which nobody serves`);
+    else throw new Error(`service ${store.kind.service} declares the method ${method}, which has no handler`);
   }
   return { definition, implementation };
 }

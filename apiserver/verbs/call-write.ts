@@ -40,7 +40,7 @@ export class CallWrite implements WriteContext {
 }
 
 /**
- * The same for a write that is authorized by objects, too: by the version that it starts from, and what it comes to.
+ * The context of a write that is also authorized by objects: by the version that it starts from, and by the new one.
  */
 export class AuthorizedWrite extends CallWrite {
   readonly access: Access;

@@ -40,7 +40,7 @@ async function isIn(pass: Promise<ListPass>): Promise<boolean> {
   return admitted;
 }
 
-test('lists enter while there is room, and the next one when somebody leaves', async () => {
+test('lists enter while there is room, and the next one when another leaves', async () => {
   const { gate: lists, enter } = gate();
   const first = await enter('a', 60);
   await enter('b', 40);
@@ -93,7 +93,7 @@ test('a large list is not passed by for ever by small ones', async () => {
   second.leave();
 });
 
-test('a list that is larger than all the room enters when nobody else is there', async () => {
+test('a list that is larger than all the room enters when no other is there', async () => {
   const { enter } = gate();
   expect(await isIn(enter('a', 1_000))).toBe(true);
 });

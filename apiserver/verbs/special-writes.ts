@@ -2,7 +2,8 @@ import type { BindingWriteRequest, EvictionWriteRequest, NamespaceWriteRequest }
 import { type BindDeps, bindPod } from '../registry/bind.ts';
 import { type EvictDeps, evictPod } from '../registry/evict.ts';
 import { finalizeNamespace } from '../registry/finalize.ts';
-import type { KindStore, StoreResult } from '../registry/kind-store.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import type { StoreResult } from '../registry/store-values.ts';
 import type { CallContext } from './call-context.ts';
 import { CallWrite } from './call-write.ts';
 import type { PreparedCall } from './prepared-call.ts';

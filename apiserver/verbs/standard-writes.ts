@@ -10,9 +10,10 @@ import type { AnyObject } from '../registry/any-object.ts';
 import { type Creation, createObject } from '../registry/create.ts';
 import { decodeObject } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
-import type { KindStore, ObjectName, StoreResult } from '../registry/kind-store.ts';
+import type { KindStore, ObjectName } from '../registry/kind-store.ts';
 import { type PatchInput, patchObject } from '../registry/patch.ts';
 import { formOf, isScale, patchScale, updateScale } from '../registry/scale.ts';
+import type { StoreResult } from '../registry/store-values.ts';
 import { nameOf, updateObject, updateStatus, updateSubresource, writeTargetOf } from '../registry/update.ts';
 import type { CallContext } from './call-context.ts';
 import { AuthorizedWrite, deleteWriteOptions } from './call-write.ts';
@@ -162,7 +163,7 @@ function readPatch(patch: Uint8Array): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // It is refused, and what was sent is told all the same.
+    // The request is refused; the audit log still records what was sent.
     return text;
   }
 }

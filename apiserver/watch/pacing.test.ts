@@ -68,7 +68,7 @@ test('the more a batch costs the longer events gather, up to a bound', () => {
   expect(gapBetweenBatches(500)).toBeLessThan(14);
 });
 
-test('nobody is woken without watchers, and who has left is not woken', () => {
+test('wakes nothing without watchers, and no watcher that has left', () => {
   const { clock, advance, pending } = fakeClock();
   const batcher = new EventBatcher(clock);
   batcher.request();
@@ -81,7 +81,7 @@ test('nobody is woken without watchers, and who has left is not woken', () => {
   expect(woken).toBe(0);
 });
 
-test('one timer serves all that look at the clock, and none runs when there is nobody', () => {
+test('one timer serves all that look at the clock, and none runs without them', () => {
   const { clock, advance, pending } = fakeClock();
   const ticker = new Ticker(clock, 100);
   const seen: string[] = [];
@@ -100,7 +100,7 @@ test('one timer serves all that look at the clock, and none runs when there is n
   expect(seen.at(-1)).toBe('c1300');
 });
 
-test('work that goes on has one piece in each turn, whoever it belongs to, and none of those who left', () => {
+test('repeated work runs once in each turn, and removed work does not run', () => {
   const { clock, advance, pending } = fakeClock();
   const turns = new Turns((run) => clock.setImmediate(run));
   const done: string[] = [];

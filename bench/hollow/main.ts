@@ -2,7 +2,6 @@ import { boundHeapGrowth } from '../../host/daemon/heap-growth.ts';
 import { collectWhenIdle } from '../../host/daemon/idle-collection.ts';
 import { adminConnection, type HollowCommand, parseHollowFlags } from './flags.ts';
 import { createRareLogger } from './rare-logger.ts';
-import { readyLine } from './ready-line.ts';
 import { type HollowNodes, startHollowNodes } from './start.ts';
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -33,7 +32,8 @@ async function run(command: HollowCommand, signal: AbortSignal): Promise<void> {
   } finally {
     clearInterval(progress);
   }
-  process.stdout.write(`${readyLine(count, (Date.now() - beganAt) / 1000)}\n`);
+  // The only line on standard output: readers wait for it.
+  process.stdout.write(`${count} hollow nodes are ready after ${((Date.now() - beganAt) / 1000).toFixed(1)} s\n`);
   say('they run until you press Ctrl-C');
   await nodes.ended;
   if (!cleanup)

@@ -11,8 +11,8 @@ export interface HollowOptions {
   /** How long after its start a container is ready. */
   readonly readyAfterMs?: number | undefined;
   /**
-   * How long after its start a container ends with exit code 0; absent: never. With 0 only containers end whose pod
-   * does not start them again (restartPolicy other than Always): those of Jobs.
+   * How long after its start a container ends with exit code 0; absent: never. With 0 only those
+   * containers end that are not restarted (restartPolicy other than Always), as the ones of Jobs.
    */
   readonly runForMs?: number | undefined;
   /** How much of what containers request they are said to use. */

@@ -46,8 +46,8 @@ export class PodWatch {
   }
 
   /**
-   * Resolves when `isDone`, which is asked after every message; `say` is told every two seconds.
-   * Throws when nothing comes for a minute.
+   * Resolves once `isDone`, which is called after every message; calls `say` every two seconds.
+   * Throws after a minute without a message.
    */
   async until(isDone: () => boolean, say: () => void): Promise<void> {
     let [toldAt, knownAt, known] = [performance.now(), performance.now(), this.nodeOf.size];

@@ -68,7 +68,7 @@ describe('what a backup is written into', () => {
     expect(statSync(at('out')).size).toBe(100_000);
   });
 
-  it('leaves a file of somebody else beside it alone', async () => {
+  it('leaves a foreign file beside it alone', async () => {
     writeFileSync(at('backup.unfinished'), 'mine');
     await saveBackup(pieces(), at('backup'));
     expect(readFileSync(at('backup.unfinished'), 'utf8')).toBe('mine');

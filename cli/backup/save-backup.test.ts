@@ -29,7 +29,7 @@ describe('saving a backup', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('replaces an earlier one, whoever might read that', async () => {
+  it('replaces an earlier one, and only its owner can read the new one', async () => {
     writeFileSync(file, 'earlier');
     chmodSync(file, 0o644);
     await saveBackup(pieces(), file);

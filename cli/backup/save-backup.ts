@@ -23,8 +23,8 @@ export async function saveBackup(pieces: AsyncIterable<BackupResponse>, file: st
 async function writeOut(chunks: AsyncIterable<Buffer>): Promise<void> {
   const { stdout } = process;
   if (stdout.isTTY) throw notForTerminal();
-  // Elsewhere a reader that goes away has seen enough. Here it has a part of a backup: that is an error,
-  // told like any other.
+  // Other commands end quietly when the reader of their output closes it. Here it has only a part of a backup:
+  // the error is reported.
   stdout.removeAllListeners('error').on('error', () => undefined);
   const write = (bytes: Buffer): Promise<void> =>
     new Promise((done, fail) => stdout.write(bytes, (error) => (error ? fail(error) : done())));

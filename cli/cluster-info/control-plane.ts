@@ -37,7 +37,7 @@ export function describeReadiness({ status, body }: Pick<ServerPage, 'status' | 
   return `not ready: ${failed.map((check) => check.slice('[-]'.length)).join(', ') || 'it does not say why'}`;
 }
 
-/** A scheduler in the server's process holds no lease, and is connected like any other. */
+/** A scheduler in the server's process holds no lease, but has a connection, as one outside has. */
 async function findScheduler(client: Client): Promise<string> {
   const lease = await findLease(client);
   const { isConnected, text } = describeScheduler(lease, Date.now());

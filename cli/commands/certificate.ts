@@ -52,7 +52,8 @@ async function answer({ client }: Session, verb: Verb, name: string): Promise<st
   const { type, reason, said } = verbs[verb];
   const before = status?.conditions?.find((each) => approvalTypes.includes(each.type ?? ''))?.type;
   if (before === type) return `${said} already`;
-  if (before !== undefined) throw badRequest(`it was ${before.toLowerCase()} before, which stays: whoever asked may ask again`);
+  if (before !== undefined)
+    throw badRequest(`it was ${before.toLowerCase()} before, which cannot be changed: the requester can make a new request`);
   const now = toRfc3339(timestamp(new Date()));
   const condition = {
     ...{ type, status: 'True', reason, message: `${said} with "berth certificate ${verb}"` },

@@ -93,7 +93,7 @@ function registerService(command: Command): void {
   const service = command
     .command('service')
     .alias('svc')
-    .description('Create a Service; Berth only stores it so far')
+    .description('Create a Service')
     .usage('clusterip|nodeport|loadbalancer|externalname NAME [flags]');
   for (const type of Object.keys(typeTexts) as (keyof typeof serviceTypes)[]) {
     const noun = service

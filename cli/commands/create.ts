@@ -126,14 +126,14 @@ function withRoles(command: Command): void {
     (make, name, flags: RoleFlags) => make.clusterRoleObject(name, flags),
   );
   addGenerator(
-    subjects(command.command('rolebinding').description('Give somebody a role in one namespace')).option(
+    subjects(command.command('rolebinding').description('Grant a role in one namespace')).option(
       '--role <name>',
       'the role of the namespace to give',
     ),
     (make, name, flags: BindingFlags) => make.roleBindingObject(name, flags),
   );
   addGenerator(
-    subjects(command.command('clusterrolebinding').description('Give somebody a cluster role everywhere')),
+    subjects(command.command('clusterrolebinding').description('Grant a cluster role in all namespaces')),
     (make, name, flags: BindingFlags) => make.clusterRoleBindingObject(name, flags),
   );
 }

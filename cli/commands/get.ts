@@ -179,7 +179,7 @@ async function readSortKeys(session: Session, each: ResourceArgument, query: Que
   return await readJson(session, each, query, new Missing({ ...query, ignoreNotFound: true }));
 }
 
-/** Objects that were asked for by name and are not there: each is told, the others are shown all the same. */
+/** Objects that were named and do not exist: an error is printed for each, and the others are still shown. */
 class Missing {
   private readonly ignored: boolean;
   private readonly errors: unknown[] = [];

@@ -76,6 +76,12 @@ export const clientCommands: readonly CommandEntry[] = [
     load: async () => (await import('./set.ts')).registerSet,
   },
   {
+    name: 'expose',
+    group: 'Create and change objects',
+    description: 'Create a Service for the pods of a deployment, replicaset, replicationcontroller, pod or service',
+    load: async () => (await import('./expose.ts')).registerExpose,
+  },
+  {
     name: 'autoscale',
     group: 'Create and change objects',
     description: 'Create a HorizontalPodAutoscaler, which sets how many pods a workload keeps by what they use',
@@ -102,7 +108,8 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'why',
     group: 'Look at objects',
-    description: 'Show why a workload is not up, why a pod is on its node or pending, or the last placements',
+    description:
+      'Show why a workload is not up, a service has no endpoints, a pod is on its node or pending, or the last placements',
     load: async () => (await import('./why.ts')).registerWhy,
   },
   {

@@ -90,7 +90,7 @@ async function forwardUntil(
   }
 }
 
-/** One connection. What goes wrong with it is told and ends it only; throws when the pod has gone. */
+/** Forwards one connection. Its errors are printed and end only this one; throws when the pod has gone. */
 async function forwardOne({ session, key }: ForwardTarget, socket: Socket, { local, remote }: PortPair): Promise<void> {
   process.stdout.write(`Handling connection for ${local}\n`);
   try {

@@ -77,6 +77,6 @@ function awaited(pod: Pod, toCome: ReadonlySet<string>): string[] {
 }
 
 function notKnown({ metadata }: Pod, claims: readonly string[]): Explanation {
-  const message = `uses a claim that is in the manifests and not there yet, so that nobody knows where its volume will be: ${claims.join(', ')}; apply that first`;
+  const message = `uses a claim that is in the manifests and not there yet, so that the node of its volume is not known: ${claims.join(', ')}; apply that first`;
   return { namespace: metadata?.namespace ?? '', name: metadata?.name ?? '', message };
 }

@@ -14,9 +14,11 @@ interface WhyFlags {
 export function registerWhy(program: Command): void {
   program
     .command('why')
-    .description('Show why a workload is not up, why a pod is on its node or pending, or the last placements')
+    .description(
+      'Show why a workload is not up, a service has no endpoints, a pod is on its node or pending, or the last placements',
+    )
     .usage('pod/NAME | TYPE/NAME | --last')
-    .argument('[type...]', 'pod/NAME, or deployment, replicaset, statefulset, daemonset, job or cronjob with its name')
+    .argument('[type...]', 'pod/NAME, or service, deployment, replicaset, statefulset, daemonset, job or cronjob with its name')
     .option('--all', 'every node (at most 10,000), not only the first 20 of each kind; of workloads every pod')
     .option('--last [n]', 'instead: the last n placements (20)', parseCount)
     .option('--scheduler <name>', 'with --last: only the placements of this scheduler')
@@ -44,6 +46,7 @@ async function showWhy(session: Session, words: readonly string[], flags: WhyFla
   if (!only || !name || others.length > 0 || only.names.length > 1)
     throw badRequest('name one pod or workload, e.g. berth why deployment/web; or ask for the last placements with --last');
   if (only.kind.kind === 'Pod') await showPod(session, name, flags);
+  else if (only.kind.kind === 'Service') await showService(session, name, flags);
   else await showWorkload(session, only.kind, name, flags);
 }
 
@@ -56,10 +59,25 @@ async function showWorkload(session: Session, kind: Kind, name: string, { all, o
   ]);
   if (!explainedKinds.includes(kind.kind))
     throw badRequest(
-      `"berth why" explains pods and ${explainedKinds.map((each) => `${each.toLowerCase()}s`).join(', ')}, not a ${kind.singular}; ` +
+      `"berth why" explains pods, services and ${explainedKinds.map((each) => `${each.toLowerCase()}s`).join(', ')}, not a ${kind.singular}; ` +
         `"berth describe ${kind.singular} ${name}" shows its conditions and events`,
     );
   const answer = answerOf(await readWorkloadFacts(session, kind, { namespace: session.namespace, name }, Date.now()));
+  process.stdout.write(output === 'json' ? `${JSON.stringify(answer, undefined, 2)}\n` : answerText(answer, { all }));
+}
+
+/** Whether a service has endpoints, and why not. */
+async function showService({ client, namespace }: Session, name: string, { all, output }: WhyFlags): Promise<void> {
+  const [{ answerOfService }, { answerText }, { listAll }, { toJson }, { kindNamed }] = await Promise.all([
+    import('../why/service-answer.ts'),
+    import('../why/workload-report.ts'),
+    import('../../client/index.ts'),
+    import('../../api/codec/json.ts'),
+    import('../../api/kinds/index.ts'),
+  ]);
+  const [service, { items }] = await Promise.all([client.services.get({ namespace, name }), listAll(client.pods, { namespace })]);
+  const trees = items.map((pod) => toJson(kindNamed('Pod'), pod));
+  const answer = answerOfService({ service, pods: items, trees, now: Date.now() });
   process.stdout.write(output === 'json' ? `${JSON.stringify(answer, undefined, 2)}\n` : answerText(answer, { all }));
 }
 

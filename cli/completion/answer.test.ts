@@ -45,7 +45,7 @@ describe('an answer', () => {
     expect(await words(resource('things'))).toEqual([]);
   });
 
-  it('has TYPE/NAME for whoever began so', async () => {
+  it('completes TYPE/NAME when the word begins so', async () => {
     expect(await words(resource(), 'po/w')).toEqual(['po/web', 'po/worker']);
     expect(await words({ type: 'object', kind: 'Pod', before: [] }, 'pod/d')).toEqual(['pod/db']);
     expect(await answered(resource('pod/web'), 'nod')).toEqual({

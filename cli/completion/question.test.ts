@@ -38,6 +38,10 @@ describe('what may stand at the end of a line', () => {
     ['berth label pods ', { type: 'resource', before: ['pods'] }],
     ['berth describe po/', { type: 'resource', before: [] }],
     ['berth rollout pause ', { type: 'resource', before: [], kinds: ['Deployment'] }],
+    [
+      'berth expose ',
+      { type: 'resource', before: [], kinds: ['Deployment', 'ReplicaSet', 'ReplicationController', 'Pod', 'Service'] },
+    ],
     ['berth set selector svc ', { type: 'resource', before: ['svc'], kinds: ['Service'] }],
     ['berth create job --', { type: 'words', words: expect.arrayContaining([expect.objectContaining({ word: '--from' })]) }],
     ['berth logs ', { type: 'object', kind: 'Pod', before: [] }],

@@ -182,9 +182,10 @@ const templated = [
 /** The kinds that a command is for; undefined: all. */
 function kindsFor(verb: string, noun: string): readonly string[] | undefined {
   if (verb === 'scale' || verb === 'autoscale') return scaled;
+  if (verb === 'expose') return ['Deployment', 'ReplicaSet', 'ReplicationController', 'Pod', 'Service'];
   if (verb === 'rollout') return noun === 'pause' || noun === 'resume' ? ['Deployment'] : rolledOut;
   if (verb === 'set') return noun === 'selector' ? ['Service'] : templated;
-  return verb === 'why' ? ['Pod', ...rolledOut, 'ReplicaSet', 'ReplicationController', 'Job', 'CronJob'] : undefined;
+  return verb === 'why' ? ['Pod', 'Service', ...rolledOut, 'ReplicaSet', 'ReplicationController', 'Job', 'CronJob'] : undefined;
 }
 
 function commandWords(command: Command): Candidate[] {

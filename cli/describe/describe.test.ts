@@ -231,7 +231,7 @@ In Use:
     expect(text()).toContain('  RenewTime:       Thu, 01 Jan 2026 11:59:48 +0000 (12s ago)\n');
   });
 
-  it('says when nobody has measured, and when there never was a heartbeat', () => {
+  it('says when there is no measurement, and when there never was a heartbeat', () => {
     const silent = text({ node: node('n1').build(), pods: [], lease: undefined as unknown as typeof lease });
     expect(silent).toMatch(/Lease: +<none>\n/);
     expect(silent).toMatch(/In Use: +not reported yet\n$/);

@@ -1,4 +1,4 @@
-import { badRequest, isNotFound } from '../../api/errors/index.ts';
+import { badRequest, isNotFound, isPermissionDenied } from '../../api/errors/index.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { annotations } from '../../api/meta/well-known.ts';
@@ -79,7 +79,7 @@ function readingsOf(session: Session, kind: Kind, names: readonly string[], flag
   return names.map((name) => ({ kind, read: () => readNamed(session, kind, name) }));
 }
 
-/** The object of this name; when there is none, all whose names begin so. */
+/** The object of this name; when there is none, all objects with names that begin with it. */
 async function readNamed({ client: { objects }, namespace: own }: Session, kind: Kind, name: string): Promise<JsonObject[]> {
   const namespace = kind.namespaced ? own : undefined;
   try {
@@ -112,8 +112,8 @@ async function describeObject(
 }
 
 /**
- * As in kubectl: what happens to a static pod is told under its own uid, which its mirror names; what an agent tells of
- * its node is told under the node's name, because the agent may not know its uid.
+ * As in kubectl: events of a static pod have its own uid, which its mirror names; events of a node from its agent have
+ * the node's name as uid, because the agent may not know the uid.
  */
 function selectorOfEvents({ kind }: Kind, object: JsonObject): string {
   if (kind === 'Node') return `involvedObject.kind=Node,involvedObject.name=${text(object, 'metadata', 'name')}`;
@@ -121,7 +121,18 @@ function selectorOfEvents({ kind }: Kind, object: JsonObject): string {
   return `involvedObject.uid=${own || text(object, 'metadata', 'uid')}`;
 }
 
+/**
+ * In the object's namespace, where the events of an object are; those of an object without one may be in any. Without
+ * the permission to list them the rest is described, with a warning.
+ */
 async function readEvents({ client }: Session, kind: Kind, object: JsonObject): Promise<JsonObject[]> {
+  const namespace = text(object, 'metadata', 'namespace') || undefined;
   const fieldSelector = selectorOfEvents(kind, object);
-  return await listAllJson(client.objects, kindNamed('Event'), { fieldSelector });
+  try {
+    return await listAllJson(client.objects, kindNamed('Event'), { namespace, fieldSelector });
+  } catch (error) {
+    if (!isPermissionDenied(error)) throw error;
+    process.stderr.write(`Warning: events are not shown: ${describeFailure(error)}\n`);
+    return [];
+  }
 }

@@ -17,6 +17,7 @@ import { describePodDisruptionBudget } from './pod-disruption-budget.ts';
 import { describePriorityClass } from './priority-class.ts';
 import { describeReplicaSet, describeReplicationController } from './replica-set.ts';
 import { describeSecret } from './secret.ts';
+import { describeEndpointSlice, describeEndpoints, describeService } from './service.ts';
 import { describeStatefulSet } from './stateful-set.ts';
 import { describeStorageClass } from './storage-class.ts';
 import { describeControllerRevision, describePodTemplate } from './templates.ts';
@@ -28,6 +29,8 @@ const describers: Partial<Record<KindName, Describer>> = {
   CronJob: describeCronJob,
   DaemonSet: describeDaemonSet,
   Deployment: describeDeployment,
+  EndpointSlice: describeEndpointSlice,
+  Endpoints: describeEndpoints,
   HorizontalPodAutoscaler: describeHorizontalPodAutoscaler,
   Job: describeJob,
   LimitRange: describeLimitRange,
@@ -44,6 +47,7 @@ const describers: Partial<Record<KindName, Describer>> = {
   ReplicationController: describeReplicationController,
   ResourceQuota: describeResourceQuota,
   Secret: describeSecret,
+  Service: describeService,
   StatefulSet: describeStatefulSet,
   StorageClass: describeStorageClass,
 };

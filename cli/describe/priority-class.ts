@@ -2,7 +2,7 @@ import type { Describer } from './describer.ts';
 import { text } from './json.ts';
 import { writeLabels, writeName } from './sections.ts';
 
-/** What it is worth, and what is it for. */
+/** The value of a priority class, and its description. */
 export const describePriorityClass: Describer = async (object) => (lines) => {
   writeName(object, lines);
   writeLabels(object, lines);

@@ -70,7 +70,7 @@ async function following(
   run: (pods: Informer<Pod>) => Promise<void>,
 ): Promise<void> {
   const scope = { fieldSelector: `spec.nodeName=${nodeName}`, ...(labelSelector !== undefined && { labelSelector }) };
-  // A mistake in the selector, or a server that does not answer, is told at once; the informer would try again.
+  // Fails at once for a bad selector or an unreachable server; the informer would retry.
   await client.pods.list({ ...scope, limit: 1 });
   const quiet = { debug() {}, info() {}, warn() {}, error() {} };
   const pods = createInformer<Pod>({ client: client.pods, scope, name: 'pods of the node', logger: quiet });

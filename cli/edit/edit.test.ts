@@ -82,13 +82,13 @@ describe('saving an edit', () => {
     expect(await saveEdit(server(before), { kind, key }, { before, after }, {})).toBeUndefined();
   });
 
-  it('puts the change on top of what somebody else changed meanwhile, unless both changed the same', async () => {
+  it('puts the change on top of that of another client, unless both changed the same field', async () => {
     const before = object('1', { a: '1', b: '2' });
     const after = object('1', { a: '9', b: '2' });
     const patches: Json[] = [];
     await saveEdit(server(object('2', { a: '1', b: '3' }), patches), { kind, key }, { before, after }, {});
     expect(patches.at(-1)).toEqual({ data: { a: '9' }, metadata: { uid: 'u1', resourceVersion: '2' } });
     const both = saveEdit(server(object('2', { a: '5', b: '2' })), { kind, key }, { before, after }, {});
-    await expect(both).rejects.toThrow('somebody else changed the same fields meanwhile');
+    await expect(both).rejects.toThrow('another client changed the same fields meanwhile');
   });
 });

@@ -33,7 +33,7 @@ export async function saveEdit(
     }
     live = await readPart(objects, { kind, key, subresource });
     if (!isUntouched(patch, before, live) || metadataOf(live).uid !== metadataOf(before).uid)
-      throw conflict({ kind: kind.kind, ...key }, 'somebody else changed the same fields meanwhile');
+      throw conflict({ kind: kind.kind, ...key }, 'another client changed the same fields meanwhile');
   }
 }
 

@@ -6,7 +6,6 @@ const known = commands.map(({ name }) => name);
 
 it.each([
   ['aply', "unknown command 'aply'; did you mean apply?"],
-  ['expose', '"berth expose" is not there yet: Berth stores Services so far, and does not act on them'],
   ['stop', 'unknown command \'stop\'; "berth delete pod NAME" ends a pod'],
   ['restart', 'unknown command \'restart\'; "berth rollout restart deployment/NAME" replaces all pods of a workload'],
   ['ps', 'unknown command \'ps\'; "berth get pods -A" lists what runs'],

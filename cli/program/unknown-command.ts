@@ -3,7 +3,6 @@ import { badRequest } from '../../api/errors/index.ts';
 
 /** Why kubectl's commands are not there that need what Berth does not have yet. */
 const notYet: Readonly<Record<string, string>> = {
-  expose: 'Berth stores Services so far, and does not act on them',
   proxy: "Berth does not serve Kubernetes' HTTP API so far",
   kustomize: 'Berth has no kustomizations so far',
   convert: 'Berth does not convert manifests so far',

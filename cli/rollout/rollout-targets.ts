@@ -28,7 +28,7 @@ export async function rolloutTargets(
   return { targets, failed };
 }
 
-/** Does something with each; one that fails is told and does not keep the others from it. */
+/** Calls `act` for each target. The error of one is printed and does not stop the others. */
 export async function eachTarget(
   { targets, failed }: { readonly targets: readonly Target[]; readonly failed: number },
   act: (target: Target) => Promise<void>,

@@ -46,7 +46,7 @@ export async function runAttached(client: Client, create: () => Promise<Pod>, fl
 interface Interruption {
   /** Aborts with the first signal. The second one ends this program as usual. */
   readonly signal: AbortSignal;
-  /** What the work comes to, or else ExitWith at once when a signal comes. */
+  /** Settles as the work does, but throws ExitWith at once when a signal comes. */
   orEnd(work: Promise<void>): Promise<void>;
   /** Throws ExitWith after a signal. */
   check(): void;

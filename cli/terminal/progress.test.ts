@@ -17,7 +17,7 @@ it('keeps one line on a terminal, no wider than that, and takes it away', () => 
   expect(screen.written).toEqual(['\r\u001b[Kwaiting', '\r\u001b[Kwaiting for somethin...', '\r\u001b[K']);
 });
 
-it('says nothing where nobody looks', () => {
+it('prints nothing where standard error is no terminal', () => {
   const file = terminal(false);
   const progress = createProgress(file);
   progress.show('waiting');

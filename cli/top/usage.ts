@@ -17,7 +17,7 @@ export interface Usage {
 export interface TopTable {
   readonly headings: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** Whose figures are missing or old, a sentence each. */
+  /** One sentence for each object with missing or old figures. */
   readonly warnings: readonly string[];
 }
 

@@ -38,10 +38,7 @@ export async function findPods(session: Session, word: string, search: PodSearch
 function noPods({ kind, name }: ObjectArgument, timeoutMs: number): Error {
   const waited = `${Math.round(timeoutMs / 1000)}s`;
   const why = `"berth why ${kind.singular}/${name}" says why there is none`;
-  return new ExitWith(
-    1,
-    `timed out after ${waited} waiting for a pod of ${kind.singular}/${name}${kind.kind === 'Service' ? '' : `; ${why}`}`,
-  );
+  return new ExitWith(1, `timed out after ${waited} waiting for a pod of ${kind.singular}/${name}; ${why}`);
 }
 
 /** The one pod that a session is with. Of several the choice is told on standard error. */

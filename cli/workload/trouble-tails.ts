@@ -6,7 +6,7 @@ import type { Trouble } from './troubles.ts';
 export interface ExplainedTrouble {
   readonly trouble: Trouble;
   readonly lines: readonly string[];
-  /** Whose lines they are: "web-1, container c". */
+  /** The source of the lines: "web-1, container c". */
   readonly of: string;
 }
 

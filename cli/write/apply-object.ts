@@ -12,7 +12,7 @@ import { type WriteFlags, writeOptions } from './write-options.ts';
 /** With what there is; undefined: nothing. */
 export type ApplyPlan = ManifestPlan & { readonly live: JsonObject | undefined };
 
-/** How one object comes to be what its manifest says. */
+/** Plans the writes that make one object match its manifest. */
 export async function planApply(session: Session, document: ManifestObject, flags: WriteFlags): Promise<ApplyPlan> {
   const { kind, object } = document;
   const key = manifestKey(session, document);

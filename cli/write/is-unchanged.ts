@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 
 /**
- * Whether a write left an object as it was. A dry run answers with the version that it began with: what it would have
- * changed is told by the fields alone.
+ * Whether a write left an object as it was. A dry run answers with the version that it began with: only
+ * the fields show what it would have changed.
  */
 export function isUnchanged(before: JsonObject, after: JsonObject): boolean {
   return isDeepStrictEqual(ofCaller(before), ofCaller(after));

@@ -44,6 +44,6 @@ export async function untilSigned({ client, name, clock, signal }: SigningWait):
     signal.throwIfAborted();
   }
   throw new CertificateOverdue(
-    `nobody has answered the request ${name} for a certificate in ${patienceMs / 1000} s: do the controllers of the server run? "berth get csr ${name}" there says what became of it`,
+    `the request ${name} for a certificate was not answered in ${patienceMs / 1000} s: do the controllers of the server run? "berth get csr ${name}" there says what became of it`,
   );
 }

@@ -10,7 +10,7 @@ export interface FailedCall {
   /** e.g. "/berth.core.v1.Pods/Get". */
   readonly path: string;
   readonly timeoutMs?: number | undefined;
-  /** It may have been answered, and went on. */
+  /** A stream may have been answered before it failed. */
   readonly isStream?: boolean;
 }
 

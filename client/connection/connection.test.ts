@@ -106,7 +106,7 @@ describe('connection', () => {
     });
   });
 
-  it('says which server cannot be reached, and why, when nobody listens', async () => {
+  it('says which server cannot be reached, and why, when none listens', async () => {
     const pki = await createTestPki();
     const client = connect({ address: '127.0.0.1:1', ca: pki.ca });
     cleanups.push(client.close);
@@ -209,11 +209,11 @@ describe('connection', () => {
             setTimeout(() => {
               call.write({ exit: { code: 3 } });
               call.end();
-            }, 2_500);
+            }, 1_300);
           }),
       },
     };
-    const { client } = await setup(script, { requestTimeoutMs: 2_000 });
+    const { client } = await setup(script, { requestTimeoutMs: 1_000 });
     const exec = client.pods.exec(key, { command: ['sleep', '1'] });
     await drain(exec.output());
     expect(await exec.exitCode()).toBe(3);

@@ -117,7 +117,7 @@ export class ItemStream<Result extends ItemResult> {
     await this.#current?.end();
   }
 
-  /** The caller does not want it any more; what was sent is carried out all the same. */
+  /** Cancels an item for its caller; the server still carries out an item that was sent. */
   #giveUp(pending: Pending<Result>): void {
     const at = this.#waiting.indexOf(pending);
     if (at >= 0) this.#waiting.splice(at, 1);

@@ -25,7 +25,7 @@ export interface EventRecorder {
 
 export interface EventRecorderOptions {
   readonly client: Pick<ResourceClient<Event>, 'create' | 'patch'>;
-  /** Who tells, e.g. "scheduler". */
+  /** The component that reports, e.g. "scheduler". */
   readonly component: string;
   /** On which machine; only agents say this. */
   readonly host?: string;
@@ -131,7 +131,7 @@ function createGathering(clock: Clock, ms: number) {
         };
       });
     },
-    /** Nothing waits until what is returned is called. */
+    /** Events are written at once, until the returned function is called. */
     hurry(): () => void {
       hurries++;
       wake();

@@ -210,7 +210,7 @@ describe('reflector', () => {
     await running;
   });
 
-  it('lists again when the sink throws, since nobody knows what it holds', async () => {
+  it('lists again when the sink throws, since its content is unknown', async () => {
     const { clock, client, stop, start, sink, seen, logger } = setup();
     const running = start();
     await settle();

@@ -91,7 +91,7 @@ function startCandidate(index: number, leases: FakeResourceClient<Lease>, clock:
   };
 }
 
-it('never lets two lead at once, whatever the network and the clocks do, and somebody when they are well again', async () => {
+it('never lets two lead at once, whatever the network and the clocks do, and one when they are well again', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 25 }), async (changes) => {
       const clock = createFakeClock();

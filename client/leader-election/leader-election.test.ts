@@ -159,7 +159,7 @@ describe('runLeaderElected', () => {
     expect(log).toEqual(['a leads']);
   });
 
-  it('stops at once when somebody else holds the lease', async () => {
+  it('stops at once when another candidate holds the lease', async () => {
     const { clock, candidate, leases, log } = setup();
     const a = candidate('a');
     await clock.advance(1_000);

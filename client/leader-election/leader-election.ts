@@ -56,7 +56,7 @@ export class LeadershipOverrunError extends Error {
 
 /** Kubernetes' figures. */
 const defaults = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
-/** Those who wait come at different times: up to so many retry periods later. */
+/** Candidates retry at different times: each wait is longer by a random part of up to this many retry periods. */
 const jitter = 1.2;
 
 /**
@@ -293,8 +293,8 @@ function leaderTeller(claim: LeaseClaim, { onLeader, logger, identity, namespace
 type Watched = Pick<Settings, 'leases' | 'namespace' | 'name' | 'clock' | 'logger' | 'retryPeriodMs'>;
 
 /**
- * Saves those who wait the rest of their pause when the holder lets go. Only that:
- * whatever is missed here is found by looking.
+ * Lets a candidate retry at once when the holder releases the lease. Only a shortcut: a missed release is found by the
+ * next regular attempt.
  */
 async function wakeWhenReleased(watched: Watched, wake: () => void, signal: AbortSignal): Promise<void> {
   const { leases, namespace, name, clock, logger, retryPeriodMs } = watched;

@@ -24,7 +24,7 @@ export interface LeaseClaim {
   attempt(call?: CallOptions): Promise<'mine' | 'others'>;
   /** Releases it, if this candidate holds it. Throws what the API throws. */
   release(call?: CallOptions): Promise<void>;
-  /** Who held it when it was last looked at; "" for no holder. */
+  /** The holder when the lease was last read; "" for no holder. */
   holder(): string;
   /** The term that this candidate's last attempt found to be its own. Throws RangeError before. */
   term(): LeaseTerm;

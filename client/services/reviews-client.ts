@@ -18,7 +18,7 @@ import type { CallOptions } from './resource-client.ts';
 
 /** Self-reviews of identity and access; every authenticated user may ask about itself. */
 export interface ReviewsClient {
-  /** Who the server takes the caller for. */
+  /** The user that the server has authenticated the caller as. */
   whoAmI(call?: CallOptions): Promise<UserInfo>;
   /** Whether the caller may do something. */
   canI(question: SelfSubjectAccessReviewSpec, call?: CallOptions): Promise<SubjectAccessReviewStatus>;
@@ -29,8 +29,8 @@ export interface ReviewsClient {
   /** The same in one namespace, for those who may ask about that only. */
   canIn(namespace: string, question: SubjectAccessReviewSpec, call?: CallOptions): Promise<SubjectAccessReviewStatus>;
   /**
-   * Whose a bearer token is, and whether it is for one of the audiences (none: for the API server). A token that does
-   * not count is an answer, no error.
+   * The user of a bearer token, and whether it is for one of the audiences (none: for the API server). An invalid token
+   * is an answer, no error.
    */
   token(question: TokenReviewSpec, call?: CallOptions): Promise<TokenReviewStatus>;
 }

@@ -141,7 +141,7 @@ describe('tunnel', () => {
     expect(fromStatus(frames[1]!.error as Status)).toMatchObject({ code: 'INTERNAL', message: 'container has no log' });
   });
 
-  it('notices that the user has gone, though nobody reads or writes', async () => {
+  it('notices that the user has gone, though neither side reads or writes', async () => {
     const calls: ScriptedStream[] = [];
     const { tunnel, stop } = await setup({
       duplex: {

@@ -38,7 +38,7 @@ describe('a request for the certificate of a node', () => {
   it.each<[string, CertificateSigningRequest, Node | undefined]>([
     ['with a token, of a new name', made(), undefined],
     ['with a token, of a node that has fallen silent', made(), node('Unknown')],
-    ['with a token, of a node that somebody announced and that never reported', made(), { metadata: { name: 'n2' } }],
+    ['with a token, of a node that was announced and never reported', made(), { metadata: { name: 'n2' } }],
     ['of the node itself, which is alive', made(renewal), node('True')],
     ['of an RSA key', made({ usages: ['client auth', 'key encipherment'] }), undefined],
   ])('is approved: %s', (_, request, of) => {

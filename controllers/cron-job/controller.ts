@@ -29,7 +29,7 @@ export interface CronJobControllerOptions {
 }
 
 const unshownRetryMs = 100;
-/** Of more, things are told twice, and schedules read again. */
+/** With more CronJobs than this, some events are repeated and schedules parsed again. */
 const rememberedSize = 4_096;
 
 interface Look {

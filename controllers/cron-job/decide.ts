@@ -6,7 +6,7 @@ import { referenceTo } from '../../client/index.ts';
 import { endOf } from '../job/job-facts.ts';
 import { jobNameAt, scheduledAt } from './new-job.ts';
 
-/** Of more missed times a CronJob is told; the last one is started all the same. */
+/** More missed times than this cause an event; the last one is still started. */
 const manyMissed = 100;
 /** A last time so far ahead of now was written by a clock that was wrong: it is not waited for. */
 const implausibleMs = 24 * 3_600_000;
@@ -16,7 +16,7 @@ const implausibleMs = 24 * 3_600_000;
  */
 export const longestWaitMs = 60_000;
 
-/** An event; the same for the same `about` is told once. */
+/** An event; written once for the same `about`. */
 export interface Note {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;

@@ -22,8 +22,8 @@ describe('an object with owners', () => {
     ['goes with an owner that waits for it', object(), owners('waiting'), [], remove('Background')],
     ['goes when one waits and the others do not exist', object(), owners('waiting', 'absent'), [], remove('Background')],
     ['waits in turn for its own dependents', object(), owners('waiting'), [object()], remove('Foreground')],
-    ['does not wait for them when nobody waits for it', object(), owners('absent'), [object()], remove('Background')],
-    ['keeps nobody waiting that waits for it', object(), owners('waiting'), [waits], remove('Foreground', true)],
+    ['does not wait for them when no owner waits for it', object(), owners('absent'), [object()], remove('Background')],
+    ['keeps no dependent waiting that waits for it', object(), owners('waiting'), [waits], remove('Foreground', true)],
     [
       'orphans its dependents when it was told to',
       object({ finalizers: ['orphan'] }),

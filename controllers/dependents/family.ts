@@ -26,7 +26,7 @@ export interface Member {
   readonly object: ApiObject;
 }
 
-/** Who owns whom, over all kinds, as the informers show it. */
+/** Owners and dependents over all kinds, as the informers show them. */
 export interface Family {
   /** By the key that `keyOf` makes. */
   find(key: string): Member | undefined;
@@ -36,7 +36,7 @@ export interface Family {
    * object may own.
    */
   askForDependents(owner: Member, signal: AbortSignal): Promise<Member[]>;
-  /** Whose decisions bear on this object's: itself, its dependents, its owners. */
+  /** The keys to look at again when this object changes: itself, its dependents, its owners. */
   keysAround(kind: Kind, object: ApiObject): string[];
   /** Asks the server where the informers do not know the owner: they may be behind. */
   judge(reference: OwnerReference, of: Member, signal: AbortSignal): Promise<OwnerState>;

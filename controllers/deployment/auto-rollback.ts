@@ -23,7 +23,7 @@ export interface RollbackInput {
 }
 
 /**
- * The ReplicaSet to whose template a Deployment is rolled back by itself: the one of the revision before, when the
+ * The ReplicaSet that has the template for an automatic rollback of a Deployment: the previous revision, when the
  * Deployment asks for that, its progress deadline has passed, and the present template is not the outcome of such a
  * rollback already. So a broken template is taken back once, and two broken ones never alternate.
  */

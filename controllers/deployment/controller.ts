@@ -249,7 +249,7 @@ export const deployment: ControllerDefinition = {
   component: 'deployment-controller',
   rules: [
     rule(['create', 'update'], 'apps', 'replicasets'),
-    // One that asks for it is rolled back, and an event tells the last words of what failed.
+    // For automatic rollbacks, and for the last lines of a failed container in their events.
     rule(['update'], 'apps', 'deployments'),
     rule(['get'], '', 'pods/log'),
     writeStatus('apps', 'deployments'),

@@ -81,7 +81,7 @@ function decideRecreate({ deployment, family, hasOldPods }: RolloutInput): Rollo
   const { current, old } = family;
   const running = withReplicas(old);
   if (running.length > 0) return { do: 'resize', sizes: running.map((set) => ({ set, replicas: 0 })) };
-  // One that has not seen its size of 0 yet may be making pods.
+  // A ReplicaSet that has not observed its size of 0 yet may still create pods.
   if (!old.every(isAtRest) || hasOldPods()) return { do: 'wait' };
   const wanted = replicasOf(deployment);
   if (!current) return { do: 'create', replicas: wanted };

@@ -32,7 +32,8 @@ export function decideScale(deployment: Deployment, family: Family): Resize[] {
   const wanted = replicasOf(deployment);
   const sets = withReplicas(all(family));
   const only = sets.length === 0 ? (family.current ?? family.old.at(-1)) : sets.length === 1 ? sets[0] : undefined;
-  // One that has its size by chance notes the new size of the whole all the same, or the rollout never goes on.
+  // A ReplicaSet that already has the right size still has to record the new size of the Deployment, or the rollout
+  // never goes on.
   if (only) return replicasOf(only) === wanted && hasNoted(only, wanted) ? [] : [{ set: only, replicas: wanted }];
   if (sets.length === 0) return [];
   if (isSaturated(deployment, family.current)) return withReplicas(family.old).map((set) => ({ set, replicas: 0 }));

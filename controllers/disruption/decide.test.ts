@@ -44,7 +44,7 @@ describe('a budget allows', () => {
     ['nothing of no pods', { minAvailable: number(0) }, [], [0, 0, 0, 0]],
     ['nothing when it says no bound', {}, owned(3), [0, 0, 3, 0]],
     ['pods without a controller by number', { minAvailable: number(1) }, [ready('a').build(), ready('b').build()], [2, 1, 2, 1]],
-    ['none of them by part, for nobody knows the whole', { maxUnavailable: number(1) }, [ready('a').build()], [0, 0, 1, 0]],
+    ['none of them by part, since the whole is not known', { maxUnavailable: number(1) }, [ready('a').build()], [0, 0, 1, 0]],
   ])('%s', (_title, spec, pods, wanted) => {
     expect(figures(budget(spec), pods)).toEqual(wanted);
   });
@@ -96,7 +96,7 @@ describe('allows nothing, and says why, when the controller of a pod', () => {
   });
 });
 
-it('names the pods that nobody controls, where that matters', () => {
+it('names the pods without a controller, where that matters', () => {
   const pods = [ready('lone').build(), ...owned(2)];
   expect(decideBudget(budget({ maxUnavailable: number(1) }), pods, known(wants(2))).unmanaged).toEqual(['lone']);
   expect(decideBudget(budget({ minAvailable: number(1) }), pods, known(wants(2))).unmanaged).toEqual([]);

@@ -21,7 +21,7 @@ export interface BudgetPlan {
   readonly failure: string | undefined;
 }
 
-/** What the controller of pods says of how many it wants: itself, or what scales it, by uid. Or why nothing says so. */
+/** The wanted replicas of the pods' controller, or of its owner that scales it, by uid; or why they are not known. */
 export type ControllerScale = { readonly uid: string; readonly replicas: number } | { readonly problem: string };
 
 /** By the uid of the pods' controller; one that is missing is not there. */

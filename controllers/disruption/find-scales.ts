@@ -72,7 +72,7 @@ async function findScale(
   }
 }
 
-/** That of its Deployment, where it has one: while that rolls out, several sets share what is wanted. */
+/** The scale of the Deployment of a ReplicaSet, where it has one: during a rollout several sets share its replicas. */
 function scaleOfReplicaSet(
   { replicaSets, deployments }: ScaleSources,
   key: string,

@@ -4,7 +4,7 @@ import { quantityMilli } from '../../api/meta/quantity.ts';
 import { toMillis } from '../../api/meta/time.ts';
 import type { Figure, FigureName, Figures } from './usage.ts';
 
-/** So long after its start a pod may use CPU that says nothing of its load. Kubernetes' figure. */
+/** For this long after a pod's start, its CPU usage may be no measure of its load. Kubernetes' figure. */
 export const cpuInitializationMs = 5 * 60_000;
 /** A pod that became unready within this time of its start, and stayed so, was never ready. Kubernetes' figure. */
 export const initialReadinessDelayMs = 30_000;

@@ -136,7 +136,7 @@ export class JobController implements Controller {
     try {
       return await this.#statuses.write({ ...job, status }, signal);
     } catch (error) {
-      // It may have been written: what it counted is found out from the pods again.
+      // The status may have been written: the back-off is computed from the pods again.
       this.#backoffs.forget(owner.key);
       throw error;
     }

@@ -72,7 +72,7 @@ function computeWanted({ spec }: Job, { active, succeeded }: Tally): number {
   return Math.max(0, Math.min(parallelism, completions - succeeded));
 }
 
-/** At least `least` pods; of an Indexed Job all whose index is none, or over, or another pod's as well. */
+/** The pods to delete, at least `least`. Of an Indexed Job: all with no index, a finished or a duplicate one. */
 function surplusOf(job: Job, { active, succeededIndexes, failedIndexes }: Tally, least: number, now: number): readonly Pod[] {
   if (least === 0 && !isIndexed(job)) return [];
   const order = inDeletionOrder(active, { onNode: new Map(), now });

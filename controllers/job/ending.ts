@@ -7,8 +7,8 @@ import { meetsSuccessPolicy } from './success-policy.ts';
 import type { Tally } from './tally.ts';
 
 /**
- * That a Job ends, and why. The condition `target` says so first, and is final; `last` follows when no pod is left that
- * runs or is to be counted.
+ * The end of a Job, and its reason. The condition `target` comes first, and is final; `last` follows once no pod runs
+ * or has to be counted.
  */
 export interface Ending {
   readonly target: 'FailureTarget' | 'SuccessCriteriaMet';

@@ -104,7 +104,7 @@ describe('the maker of local-path volumes', () => {
     expect(persistentVolumes.stored('v')?.metadata?.finalizers).toEqual(['kubernetes.io/pv-protection']);
   });
 
-  it('keeps volumes of a node that is gone as long as nobody deletes them', async () => {
+  it('keeps volumes of a node that is gone until they are deleted', async () => {
     const { persistentVolumes } = await start({ volumes: [volume('v').madeOn('n1').build()] });
     expect(persistentVolumes.stored('v')?.metadata?.finalizers).toContain('berth.io/local-path');
   });

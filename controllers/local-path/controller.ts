@@ -110,7 +110,7 @@ class LocalPathProvisioner implements Controller {
     this.#options.logger.info({ volume: name, node: nodeName }, 'let a volume go whose node is gone');
   }
 
-  /** That a node is gone is not believed of a copy that may be late. */
+  /** A node that the cache does not have is read from the server: the cache may be behind. */
   async #nodeNamed(name: string, signal: AbortSignal): Promise<Node | undefined> {
     const known = this.#options.nodes.lister.get(name);
     if (known) return known;

@@ -27,8 +27,8 @@ export function isEmpty(remains: readonly Remains[]): boolean {
 }
 
 /**
- * What holds the deletion of a namespace up, for its status; undefined when that says so already. Of a namespace that
- * is empty at once nothing is reported: the namespace is gone before a reader could see it.
+ * The conditions that say what delays the deletion of a namespace; undefined when its status has them already. Of a
+ * namespace that is empty at once nothing is reported: the namespace is gone before a reader could see it.
  */
 export function computeConditions(
   remains: readonly Remains[],

@@ -119,7 +119,7 @@ describe('the node lifecycle', () => {
     expect(world.pods.objects()).toHaveLength(3);
   });
 
-  it('takes the taint back when the agent says that the node is ready, and nobody else says so', async () => {
+  it('removes the taint only once the agent itself reports the node as ready', async () => {
     await world.live(40_000, 'n2');
     await world.live(10_000, 'n1', 'n2');
     expect([world.status('n1'), world.taints('n1')]).toEqual(['Unknown', [unreachable, givenUp]]);
@@ -152,7 +152,7 @@ describe('the node lifecycle', () => {
     expect(world.taints('n1')).toEqual(['gpu:NoExecute', 'node.kubernetes.io/unreachable:NoSchedule']);
   });
 
-  it('judges nobody by the time when the API server did not answer, and gives a whole period afterwards', async () => {
+  it('judges no node by the time when the API server did not answer, and gives a whole period afterwards', async () => {
     const { get } = world.leases;
     world.leases.get = async () => {
       throw unavailable('away');
@@ -177,7 +177,7 @@ describe('the node lifecycle', () => {
     expect([world.status('n1'), world.status('n2')]).toEqual(['Unknown', 'Unknown']);
   });
 
-  it('judges nobody by the time when nothing could be written, as with a full disk', async () => {
+  it('judges no node by the time when nothing could be written, as with a full disk', async () => {
     world.nodes.failNext('patch', exhausted('the disk is full'));
     await world.live(30_000, 'n2');
     expect(world.status('n1')).toBe('True');

@@ -209,7 +209,7 @@ describe('nodes that are lost together', () => {
 });
 
 describe('an API server that was away for ten minutes while all nodes lived', () => {
-  it('gives nobody up, during and after', async () => {
+  it('gives no node up, during and after', async () => {
     const names = named(4);
     const world = await start({ names });
     const { get } = world.leases;

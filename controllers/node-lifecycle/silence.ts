@@ -13,7 +13,7 @@ import type { Source, Wake } from '../controller.ts';
  * out, and an API server that is away is noticed before any node is judged.
  */
 export interface Silence extends Source {
-  /** This is what the node last wrote. Another sign than before, also the first, starts the period afresh: true. */
+  /** Notes what the node last wrote. A sign that is the first or differs from the last restarts the period: true. */
   observe(name: string, sign: string): boolean;
   /**
    * Whether half a period has passed without a change: ask the server what the node last wrote, `observe` that,

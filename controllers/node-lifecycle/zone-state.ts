@@ -2,7 +2,7 @@
 export interface EvictionRates {
   /** Nodes in a second and zone that may be given up while the zone is well. 0: none ever. */
   readonly nodeEvictionRate: number;
-  /** The same while much of a large zone is lost; in a small one it is none. */
+  /** The eviction rate while much of a large zone is lost; a small zone then has none. */
   readonly secondaryNodeEvictionRate: number;
   /** From which part of lost nodes on, more than two of them, much of a zone is lost. */
   readonly unhealthyZoneThreshold: number;

@@ -7,8 +7,8 @@ import { computeRate, computeZoneState, type EvictionRates, type ZoneState } fro
 
 /**
  * Which nodes may be given up, zone by zone: never more than the zone's rate allows, none while too many are lost at
- * once. Asking wakes: a node that was told to wait is woken when it is its turn, and all that are lost when what holds
- * for their zone changes.
+ * once. A node that has to wait is woken at its turn, and all lost nodes of a zone when the state of the zone
+ * changes.
  */
 export interface Zones extends Source {
   /**
@@ -31,7 +31,7 @@ export interface ZonesOptions {
   readonly resumed: (names: readonly string[]) => void;
 }
 
-/** If the one whose turn it is does not take it, the next one gets it. */
+/** A node that does not use its turn within this time loses it to the next one. */
 const turnMs = 1_000;
 
 interface Zone {

@@ -57,8 +57,8 @@ const nameAttempts = 8;
  * Creates and deletes the pods of owners, such that none is ever made twice:
  * - It chooses the names. A create whose outcome is unknown is repeated under the same name until it is answered; one
  *   that finds its own pod there has been carried out. A refusal of the repetition says nothing of the first attempt:
- *   then the owner's next pod for the same slot is asked for under this name before any other is drawn.
- *   So it is after every refusal.
+ *   then the owner's next pod for the same slot is created under this name, and no new name is drawn.
+ *   The same holds after every refusal.
  * - A deletion whose outcome is unknown stands: the pod counts as leaving, and is deleted again at the next look. So
  *   does one that found no pod, until the informer shows none.
  * - Everything written is noted with the owner's key, which is decided on again only when the informer shows it.
@@ -131,7 +131,7 @@ export class PodWriter {
     }
   }
 
-  /** The first in order, so that a refusal of several is told of the same one each time. */
+  /** The first in order, so that repeated refusals report the same name each time. */
   #takeOpenName(key: string, slot: string): string | undefined {
     const names = this.#openNames.get(key);
     const [name] = [...(names?.keys() ?? [])].filter((each) => names?.get(each) === slot).sort();
@@ -198,7 +198,7 @@ export class PodWriter {
       this.#doomed.delete(owner.key);
       return false;
     }
-    // Those that are refused stay: what became of the first attempt is still not known.
+    // A pod with a refused deletion stays in the list: the outcome of the first attempt is still unknown.
     await this.deleteAll(owner, left, signal);
     return true;
   }

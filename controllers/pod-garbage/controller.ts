@@ -129,7 +129,7 @@ class PodGarbageCollector implements Controller {
       if (!isNotFound(error)) throw error;
       return;
     }
-    logger.info({ pod: `${namespace}/${name}`, cause }, 'removed a pod that nobody else takes away');
+    logger.info({ pod: `${namespace}/${name}`, cause }, 'removed a pod that no other component removes');
     if (cause !== 'TooManyFinished') events.event(referenceTo('Pod', pod), 'Warning', cause, message);
   }
 

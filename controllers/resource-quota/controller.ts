@@ -22,7 +22,7 @@ export interface ResourceQuotasOptions {
   readonly clock: Clock;
 }
 
-/** Changes of so long are told in one write of each quota. */
+/** Changes within this time go into one status write of each quota. */
 const gatherMs = 500;
 
 /**

@@ -20,7 +20,7 @@ export function inOrder(revisions: readonly ControllerRevision[]): ControllerRev
   );
 }
 
-/** How the revision of the present template comes to be the newest. */
+/** The step that makes the revision of the present template the newest. */
 export type RevisionStep =
   | { readonly do: 'nothing'; readonly update: ControllerRevision }
   /** The template is new. */

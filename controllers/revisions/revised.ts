@@ -1,6 +1,6 @@
 import type { LabelSelector, ObjectMeta, PodTemplateSpec } from '../../api/generated/types.ts';
 
-/** An object of whose templates ControllerRevisions are kept: a StatefulSet or DaemonSet. */
+/** An object with templates that are kept as ControllerRevisions: a StatefulSet or DaemonSet. */
 export interface Revised {
   metadata?: ObjectMeta;
   spec?: { selector?: LabelSelector; template?: PodTemplateSpec; revisionHistoryLimit?: number };

@@ -146,7 +146,7 @@ export class Revisions<O extends Revised> {
         if (isOutcomeUnknown(error)) this.#openNumbers.set(key, numbered);
         if (isNotFound(error)) this.#openNumbers.delete(key);
         if (!this.#openNumbers.has(key) || !isConflict(error)) throw error;
-        // It has changed since it was read, perhaps by an attempt that was not answered: that has to show first.
+        // The revision has changed since it was read, perhaps by an attempt without an answer: that has to show first.
         this.#note(object, await reader.get({ namespace, name }, { signal }));
       }
     };

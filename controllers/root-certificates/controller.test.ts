@@ -44,7 +44,7 @@ describe('the ConfigMap with the authorities', () => {
     ['is made in a namespace without one', [team], undefined, [['create', { metadata: key, data: { 'ca.crt': 'A' } }]]],
     ['stays as it is', [team], { metadata: key, data: { 'ca.crt': 'A' } }, []],
     [
-      'is put right when somebody changed it',
+      'is put right when a user changed it',
       [team],
       { metadata: key, data: { 'ca.crt': 'B', more: 'x' }, binaryData: { y: Buffer.from('') } },
       [['update', { metadata: key, data: { 'ca.crt': 'A' } }]],

@@ -37,7 +37,7 @@ export function createRootCertificates(options: RootCertificatesOptions): Contro
     const key = { namespace, name };
     if (!configMaps.lister.get(`${namespace}/${name}`)) {
       await client.configMaps.create({ metadata: key, data }, {}, { signal }).catch((error: unknown) => {
-        // There already, and to be looked at when the informer shows it; or the namespace is gone.
+        // The ConfigMap exists and is checked once the informer shows it; or the namespace is gone.
         if (!isAlreadyExists(error) && !isNotFound(error)) throw error;
       });
       return;

@@ -124,7 +124,7 @@ function keepUp(decision: Decision): void {
 
 function keepClaims({ set, claim, wishes, plan }: Decision, pod: Pod, { ordinal }: Slot): void {
   const isSurplus = ordinal < wishes.start || ordinal >= wishes.end;
-  // It leaves because it was too many, and its claims go with it, though the set has grown again meanwhile.
+  // A surplus pod that is being deleted takes its claims with it, even if the set has grown again meanwhile.
   if (isLeaving(pod) && !isSurplus && wishes.isOrdered) return;
   for (const name of claimNames(set, ordinal)) {
     const found = claim(name);

@@ -136,7 +136,7 @@ describe('the eviction from tainted nodes', () => {
     expect(world.left()).toEqual([]);
   });
 
-  it('begins an outage when the API server does not answer it, and drives nobody away because of that time', async () => {
+  it('begins an outage when the API server does not answer it, and evicts no pod because of that time', async () => {
     const world = await start([staying('web', 60)]);
     world.nodes.failNext('get', unavailable('away'));
     await world.clock.advance(60_000);

@@ -42,7 +42,7 @@ describe('a claim without a volume', () => {
     ],
     ['takes equal ones in the order of their names', claim('c'), [volume('v2'), volume('v1')], 'v1'],
     [
-      'takes none of another class, which nobody makes volumes of',
+      'takes none of another class, and fails when its own does not exist',
       claim('c').storageClass('fast'),
       [volume('v')],
       'wait: ProvisioningFailed: storageclass.storage.k8s.io "fast" not found',
@@ -110,7 +110,7 @@ describe('a claim of a class', () => {
     ['gets the volume that was chosen for it', sc.waiting(), fast, [free.keptFor('default/c', 'uid-c')], 'v'],
     ['waits for a volume where none is made', sc, fast, [], /^wait: ProvisioningFailed: no volume of class "fast" fits/],
     ['asks a provisioner', sc.provisioner('a.b/c'), fast, [], /^provision: ExternalProvisioning: waits for provisioner "a.b\/c"/],
-    ['asks nobody before its pod has a node', sc.provisioner('a.b/c').waiting(), fast, [], noPod],
+    ['asks no provisioner before its pod has a node', sc.provisioner('a.b/c').waiting(), fast, [], noPod],
     ['asks when it has one', sc.provisioner('a.b/c').waiting(), fast.selected('n1'), [], /^provision: /],
     ["leaves folders to Berth's own", sc.provisioner('berth.io/local-path').waiting(), fast.selected('n1'), [], 'wait'],
     ['gets the default class when it names none', sc.byDefault(), claim('c'), [free], 'class fast'],
@@ -161,7 +161,7 @@ describe('a bound claim', () => {
   const bound = claim('c').on('v').bound();
   it.each([
     ['stays as it is', bound, [volume('v').keptFor('default/c', 'uid-c')], 'v'],
-    ['gives its volume back the claimRef that somebody took away', bound, [volume('v')], 'v'],
+    ['gives its volume back a claimRef that was taken away', bound, [volume('v')], 'v'],
     [
       'is lost without its volume',
       bound,
@@ -169,7 +169,7 @@ describe('a bound claim', () => {
       'lost: ClaimLost: Bound claim has lost its PersistentVolume. Data on the volume is lost!',
     ],
     [
-      "is lost when its volume is somebody else's",
+      'is lost when its volume is bound to another claim',
       bound,
       [volume('v').keptFor('default/other', 'u')],
       'lost: ClaimMisbound: Two claims are bound to the same volume, this one is bound incorrectly',
@@ -181,7 +181,7 @@ describe('a bound claim', () => {
 
 describe('a volume', () => {
   const of = (made: ReturnType<typeof volume>, owner?: ReturnType<typeof claim>) => decideVolume(made.build(), owner?.build());
-  it('is available without a claim, and while nobody has come for whom it is kept', () => {
+  it('is available without a claim, and while the claim that it is kept for does not exist', () => {
     expect(of(volume('v'))).toMatchObject({ status: { phase: 'Available' } });
     expect(of(volume('v').keptFor('default/c'), claim('c'))).toMatchObject({ status: { phase: 'Available' } });
   });
@@ -246,7 +246,7 @@ describe('what is written of a binding', () => {
     expect(boundClaim(claim('c').on('v').build(), volume('v').build())).not.toMatchObject(chosen);
   });
 
-  it("is not undone by a second look: a released volume is nobody's until a person says so", () => {
+  it('is not undone by a second look: a released volume has no claim until a person takes the claimRef away', () => {
     expect(outcome(claim('c').build(), tooLate)).toBe(none);
   });
 });

@@ -28,7 +28,7 @@ it('shows what the server holds, by whom it is signed and renewed, and who comes
   expect(text).toBe(`\
 NAME     SUBJECT     EXPIRES   ENDS                   SIGNED BY   RENEWED BY
 ca       CN=ca       10y       2036-05-29T00:00:00Z   ca          berth certs renew --ca
-old ca   CN=old ca   300d      2027-03-28T00:00:00Z   old ca      nobody: it is being replaced
+old ca   CN=old ca   300d      2027-03-28T00:00:00Z   old ca      never: it is being replaced
 server   CN=server   364d      2027-05-31T00:00:00Z   ca          the server
 admin    CN=admin    ended     2026-05-31T00:00:00Z   old ca      the server; berth up puts it into the context
 

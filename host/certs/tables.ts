@@ -5,10 +5,10 @@ import { authorityHash, splitCertificates } from '../../api/meta/authority.ts';
 import { toMillis } from '../../api/meta/time.ts';
 import { plainTable } from '../../cli/printers/plain-table.ts';
 
-/** Who sees to it that a certificate does not end. */
+/** What renews each certificate before it expires. */
 const renewedBy: Readonly<Record<string, string>> = {
   ca: 'berth certs renew --ca',
-  'old ca': 'nobody: it is being replaced',
+  'old ca': 'never: it is being replaced',
   server: 'the server',
   admin: 'the server; berth up puts it into the context',
   scheduler: 'the server',

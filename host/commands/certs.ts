@@ -103,7 +103,7 @@ async function renew(session: Session, names: readonly string[], { ca = false, .
       '\nThe new authority signs, and the old one counts as well: everything goes on, also with old contexts and old lines of "berth token create".',
       'Agents get certificates of the new one within ten minutes; "berth certs list" shows who still comes with one of the old one.',
       '"berth up" on the server\'s machine gives you a new one; other users need one made by "berth create user".',
-      'When nobody needs the old one: berth certs drop-ca. It goes by itself in a year.\n',
+      'When no client needs the old one any more: berth certs drop-ca. It goes by itself in a year.\n',
     ].join('\n'),
   );
 }

@@ -126,7 +126,7 @@ function readAuthority(dataDir: string): string | undefined {
   try {
     return readFileSync(join(installation(dataDir).pki, 'ca.crt'), 'utf8');
   } catch {
-    // It never had a server: then no context is its own.
+    // The installation never had a server: no context belongs to it.
     return undefined;
   }
 }

@@ -16,6 +16,7 @@ import {
   historySizeHelp,
 } from '../flags/history-flags.ts';
 import { lostNodeErrors, lostNodeSecondsOf } from '../flags/lost-node-flags.ts';
+import { networkErrors, serviceRangesOf } from '../flags/network-flags.ts';
 import { schedulerConfigHelp } from '../flags/scheduler-config-flag.ts';
 import { limitsOf, namespaceLimitsOf, type ServerTuning, withServerTuning } from '../flags/server-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
@@ -50,7 +51,8 @@ export function registerServer(program: Command): void {
 }
 
 async function server(flags: ServerFlags): Promise<void> {
-  const errors = [...historyErrors(flags), ...lostNodeErrors(flags), ...(await controllersErrors(flags))];
+  const errors = [...historyErrors(flags), ...lostNodeErrors(flags), ...(await networkErrors(flags))];
+  errors.push(...(await controllersErrors(flags)));
   const { schedulerConfig } = flags;
   if (schedulerConfig && !flags.scheduler) errors.push('--scheduler-config and --no-scheduler exclude each other');
   if (flags.auditPolicyFile && !flags.audit) errors.push('--audit-policy-file and --no-audit exclude each other');
@@ -84,6 +86,7 @@ async function server(flags: ServerFlags): Promise<void> {
         eventTtlMs: flags.eventTtl,
         tls: { minVersion: flags.tlsMinVersion === 'VersionTLS12' ? '1.2' : '1.3' },
         lostNodeSeconds: lostNodeSecondsOf(flags),
+        serviceRanges: serviceRangesOf(flags),
         log,
         logLevel,
         metrics,
@@ -120,7 +123,7 @@ async function readProfiles(file: string): Promise<RunSchedulerOptions['profiles
   return readSchedulerConfig(file);
 }
 
-/** A component reaches the API as any program does, also in the server's own process: with its own certificate. */
+/** A component in the server's process also reaches the API over the network, with a certificate of its own. */
 async function runComponent(name: 'scheduler' | 'controllers', input: ComponentInput): Promise<void> {
   const { flags, address, daemon } = input;
   const connection = localConnection(flags.dataDir, localAddress(address), name);

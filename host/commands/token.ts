@@ -64,7 +64,7 @@ async function create({ client, address: context, ca }: Session, flags: CreateFl
   const expiresAt = flags.ttl === forever ? undefined : Date.now() + flags.ttl;
   const token: BootstrapToken = { id, secret, expiresAt, description: flags.description ?? '', authenticates: true };
   await client.secrets.create(bootstrapTokenSecret(token));
-  // The one that signs now: what the context trusts may be the one before.
+  // The authority that signs now: the context may still trust the previous one.
   const trusted = await client.certificates.authorities().catch((error: unknown) => {
     if (isUnimplemented(error)) return ca;
     throw error;

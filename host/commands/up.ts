@@ -221,8 +221,8 @@ export function argumentsOf(name: ProcessName, settings: Settings): string[] {
 }
 
 /**
- * Starts these processes and waits until all is ready. What it started it stops again, and what it was told it forgets,
- * when that fails or is interrupted.
+ * Starts these processes and waits until all is ready. If that fails or is interrupted, it stops the processes that it
+ * started and restores the previous record of flags.
  */
 export async function startAll(run: Run, names: readonly ProcessName[]): Promise<void> {
   const { dataDir, before, settings, steps, signal } = run;

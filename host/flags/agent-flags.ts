@@ -1,11 +1,16 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type RegistrationFlags, withRegistrationFlags } from '../join/registration.ts';
 import { type ImageFlags, withImageFlags } from './image-flags.ts';
-import { pidsError, pidsHelp } from './pids-flag.ts';
+import { type PodNetworkKind, podNetworkError, podNetworkHelp } from './pod-network-flag.ts';
 import { restartPeriodHelp } from './restart-period.ts';
 import { logLevelOption } from './server-flags.ts';
 import { parseStaticPodPath, staticPodsHelp } from './static-pods-flag.ts';
 import { warmError, warmHelp } from './warm-flag.ts';
+
+const pidsHelp =
+  'how many processes and threads each container may have; 0 for no limit (default: 4096, or what the machine allows)';
+/** The kernel's own bound of a pids cgroup. */
+const mostPids = 4_194_304;
 
 /** How an agent behaves, wherever it runs; `berth up` and `berth join` take these flags too. */
 export interface AgentTuning extends ImageFlags, RegistrationFlags {
@@ -14,12 +19,14 @@ export interface AgentTuning extends ImageFlags, RegistrationFlags {
   readonly maxContainerRestartPeriod?: string;
   readonly maxContainerPids?: number;
   readonly podManifestPath?: string;
+  readonly podNetwork?: PodNetworkKind;
 }
 
 export function withAgentTuning(command: Command): Command {
   command
     .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
     .option('--warm-sandboxes <number>', warmHelp, parseWarm)
+    .option('--pod-network <kind>', `${podNetworkHelp} (default: engine)`, parsePodNetwork)
     .option('--pod-manifest-path <path>', staticPodsHelp, parseStaticPodPath)
     .option('--max-container-restart-period <span>', `${restartPeriodHelp} (default: 5m)`)
     .option('--max-container-pids <number>', pidsHelp, parsePids);
@@ -27,9 +34,14 @@ export function withAgentTuning(command: Command): Command {
 }
 
 function parsePids(text: string): number {
-  const error = pidsError(text);
+  if (/^\d{1,7}$/.test(text) && Number(text) <= mostPids) return Number(text);
+  throw new InvalidArgumentError(`must be a whole number from 0 to ${mostPids}`);
+}
+
+function parsePodNetwork(text: string): string {
+  const error = podNetworkError(text);
   if (error !== undefined) throw new InvalidArgumentError(error);
-  return Number(text);
+  return text;
 }
 
 function parseWarm(text: string): number {

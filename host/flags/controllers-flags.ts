@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RunControllersOptions } from '../../controllers/main.ts';
 import { installation } from '../paths.ts';
 import { evictionRatesOf, type LostNodeFlags } from './lost-node-flags.ts';
+import { type NodeRangeFlags, nodeRangeSettingsOf } from './network-flags.ts';
 
 /** Which controllers run: false for none, names, or what is usual, which is all. */
 export interface ControllersFlags {
@@ -42,11 +43,12 @@ export async function controllersErrors(flags: ControllersFlags): Promise<string
 
 /** As the controllers take them; what is not said is theirs to choose. */
 export function controllersOptions(
-  flags: ControllersFlags & LostNodeFlags & { readonly dataDir: string },
-): Pick<RunControllersOptions, 'select' | 'evictionRates' | 'authorities'> {
+  flags: ControllersFlags & LostNodeFlags & NodeRangeFlags & { readonly dataDir: string },
+): Pick<RunControllersOptions, 'select' | 'evictionRates' | 'authorities' | 'clusterCidr' | 'nodeCidrMaskSize'> {
   return {
     select: chosen(flags),
     evictionRates: evictionRatesOf(flags),
+    ...nodeRangeSettingsOf(flags),
     authorities: () => readFile(join(installation(flags.dataDir).pki, 'ca.crt'), 'utf8'),
   };
 }

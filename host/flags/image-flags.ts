@@ -41,7 +41,7 @@ export function withImageFlags(command: Command): Command {
     )
     .option(
       '--preloaded-image <repository>',
-      'with NeverVerifyAllowlistedImages: images that everybody may use, "quay.io/team/*" for all of a team; may be given several times',
+      'with NeverVerifyAllowlistedImages: images that every pod may use, "quay.io/team/*" for all of a team; may be given several times',
       collect,
     )
     .option(

@@ -39,7 +39,7 @@ function handOn(option: Option): Option[] {
   const { long = '', flags, description } = option;
   if (option.negate) {
     const positive = long.replace('--no-', '--');
-    // One that takes a value of its own takes the other back with it.
+    // When the positive option exists already, passing it takes the negative one back.
     if (all.some((other) => other.long === positive)) return [new Option(long, description)];
     return [new Option(positive, `takes ${long} back`), new Option(long, description)];
   }

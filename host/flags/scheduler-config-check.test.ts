@@ -31,7 +31,7 @@ describe("news of a running server's configuration", () => {
   const read = async () => {};
   const changedAt = statSync(file).ctimeMs;
 
-  it('are none while the file is as it was, or while nobody knows when the server started', async () => {
+  it('are none while the file is as it was, or while the start of the server is unknown', async () => {
     expect(await configNews(file, changedAt, read)).toBeUndefined();
     expect(await configNews(file, undefined, read)).toBeUndefined();
   });

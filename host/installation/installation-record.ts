@@ -20,7 +20,7 @@ export interface InstallationRecord {
   readonly agentMetricsAddress?: string | undefined;
   readonly history?: string | undefined;
   readonly historySize?: string | undefined;
-  /** What the processes are told beyond that. */
+  /** Further flags of the processes. */
   readonly passed?: PassedFlags | undefined;
   /** The topmost folder that was made for the data directory; undefined when all were there before. */
   readonly madeFolder?: string | undefined;
@@ -50,15 +50,15 @@ export function makeDataDir(dataDir: string): void {
   if (made !== undefined) replace(dataDir, { madeFolder: made });
 }
 
-/** The same, and what it was told. */
+/** Creates the data directory and records the options of the installation. */
 export function writeRecord(dataDir: string, record: Omit<InstallationRecord, 'madeFolder'>): void {
   const made = mkdirSync(dataDir, { recursive: true, mode: 0o755 });
   replace(dataDir, { ...record, madeFolder: made ?? read(dataDir).madeFolder });
 }
 
 /**
- * After a start that failed: what it was told is forgotten, so that the next one is told again.
- * What was made stays known.
+ * Restores the flags from before a failed start, so that the next start has to be given them again.
+ * The folder that was created stays recorded.
  */
 export function restoreRecord(dataDir: string, before: InstallationRecord | undefined): void {
   replace(dataDir, { ...before, madeFolder: read(dataDir).madeFolder });

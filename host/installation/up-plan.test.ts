@@ -54,7 +54,7 @@ describe('what "berth up" does', () => {
     expect(decideUp({ server: none, agent: none }, { ...wish, versions: [] }).kind).toBe('start');
   });
 
-  it('gives a keeper only to what "up" started and nobody stopped', () => {
+  it('gives a keeper only to what "up" started and was not stopped', () => {
     expect(decideRescue({ isArmed: true, hasKeeper: false })).toBe(true);
     expect(decideRescue({ isArmed: true, hasKeeper: true })).toBe(false);
     expect(decideRescue({ isArmed: false, hasKeeper: false })).toBe(false);

@@ -10,7 +10,7 @@ export interface AddressFacts {
   readonly context: string;
   /** Of the installation on this machine. */
   readonly record: Pick<InstallationRecord, 'listen' | 'advertise'> | undefined;
-  /** This machine's address on the way to the world. */
+  /** This machine's address on its default route. */
   readonly own: string | undefined;
 }
 

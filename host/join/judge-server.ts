@@ -41,12 +41,12 @@ export function judgeAuthority(
   const pinned = meant.find((each) => isIssuedBy(each, each)) ?? meant[0];
   if (pinned === undefined)
     throw new JoinProblem(
-      `the server at ${where} is of another cluster, or somebody is in between: its authority has the hash ${authorities.map(authorityHash).join(', ')}, and --ca-hash says ${wanted.join(', ')}. Nothing was sent to it. "berth token create" on the right server prints its address and hash`,
+      `the server at ${where} is of another cluster, or the connection is intercepted: its authority has the hash ${authorities.map(authorityHash).join(', ')}, and --ca-hash says ${wanted.join(', ')}. Nothing was sent to it. "berth token create" on the right server prints its address and hash`,
     );
   const links = authorities.filter((each) => isIssuedBy(each, pinned));
   if (![pinned, ...links].some((each) => isIssuedBy(leaf, each)))
     throw new JoinProblem(
-      `the certificate of the server at ${where} is not signed by the authority that --ca-hash names: somebody may be in between. Nothing was sent to it`,
+      `the certificate of the server at ${where} is not signed by the authority that --ca-hash names: the connection may be intercepted. Nothing was sent to it`,
     );
   return pinned;
 }

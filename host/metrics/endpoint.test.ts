@@ -47,7 +47,7 @@ describe('the metrics endpoint', () => {
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '67', '']);
   });
 
-  it('serves the pages beside /metrics, each made when it is asked for, and names them to whoever is lost', async () => {
+  it('serves the pages beside /metrics, each made when it is asked for, and names them for an unknown path', async () => {
     const registry = registryWithCalls();
     let made = 0;
     const leave = registry.addPage('/metrics/resource', async () => `page ${++made}\n`);

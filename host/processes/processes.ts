@@ -52,7 +52,7 @@ function commandFile(dataDir: string, name: ProcessName): string {
 }
 
 /**
- * What Node.js is told. The agent works in short bursts and keeps little: V8 would take 32 MB for its young objects,
+ * Flags of Node.js. The agent works in short bursts and keeps little: V8 would take 32 MB for its young generation,
  * and needs half as much. The server allocates too fast for that.
  */
 const nodeFlags: Readonly<Record<ProcessName, readonly string[]>> = { server: [], agent: ['--max-semi-space-size=8'] };

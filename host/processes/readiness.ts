@@ -128,7 +128,7 @@ async function waitingFor(client: Client, { dataDir, nodeName }: Awaited): Promi
     const lease = await client.leases.get({ namespace: namespaces.nodeLease, name: nodeName }, { timeoutMs: callTimeoutMs });
     return describeForeignHolder(lease, hostname(), dataDir);
   } catch {
-    // There is none yet, or the server is away: then there is nothing to tell.
+    // The node does not exist yet, or the server is away: there is nothing to report.
     return '';
   }
 }

@@ -41,7 +41,7 @@ describe('a file of a service', () => {
     expect(readService(folder)).toEqual({ manager: 'systemd', files: [{ path, sha256: hashOf(text) }] });
   });
 
-  it('is kept aside when somebody has changed it', () => {
+  it('is kept aside when a user has changed it', () => {
     put('one');
     writeFileSync(path, 'mine\n');
     expect(put('two')).toEqual({ isNew: true, kept: `${path}.bak` });

@@ -51,7 +51,7 @@ export function removeService(dataDir: string): void {
   rmSync(file(dataDir), { force: true });
 }
 
-/** The first line of everything that is made outside of a data directory: whose it is. */
+/** The first line of each file that is made outside of a data directory: names the installation that owns it. */
 export function titleOf(dataDir: string): string {
   return `# Berth in ${dataDir}: made by "berth install", removed by "berth uninstall".`;
 }

@@ -10,7 +10,7 @@ const maximumRemoved = 8_192;
  */
 export interface Seen {
   isNews(metadata: ObjectMeta | undefined): boolean;
-  /** Remembers the object as gone for good, whatever is still said about it. */
+  /** Remembers the object as gone for good: later news of it is ignored. */
   remove(metadata: ObjectMeta | undefined): void;
 }
 

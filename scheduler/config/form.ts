@@ -9,8 +9,8 @@ const schedulerName = refine(text(), (name) =>
 );
 
 /**
- * What cannot be used stands as it is written: what is wrong with it is told,
- * and what stands around it is judged all the same.
+ * An invalid value stays as it is written: its problem is reported,
+ * and the values around it are still checked.
  */
 function asWritten<T>(shape: Shape<T>): Shape<T> {
   return { read: (value, at) => shape.read(value, at) ?? (value as T) };

@@ -4,10 +4,10 @@ import { isJsonObject } from '../../api/meta/merge-patch.ts';
 
 /**
  * What a value of a configuration must look like, as data: made of the functions below, and read once, when the
- * scheduler starts. Everything that is wrong is told to the reader, which knows where it stands.
+ * scheduler starts. Every problem is reported to the reader, which knows the position.
  */
 export interface Shape<T> {
-  /** The value, or undefined when it cannot be used, which the reader was told then. */
+  /** The value, or undefined when it is invalid; the problem was then reported to the reader. */
   read(value: unknown, at: JsonReader): T | undefined;
 }
 

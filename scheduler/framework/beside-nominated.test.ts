@@ -80,7 +80,7 @@ describe('a node on which room is being made for another pod', () => {
     expect(setUp(itself).fitting(itself)).toEqual(['n1', 'n2']);
   });
 
-  it('is told of in the reason when it is the only one, and nobody is taken away there in vain', () => {
+  it('is told of in the reason when it is the only one, and no pod is evicted there in vain', () => {
     const { decide } = setUp(web('nominee').priority(5), { only: true });
     const decision = decide(avoiding('p', 'web').requests({ cpu: '1500m' }).priority(5), 'n1');
     expect(decision).toMatchObject({ kind: 'unschedulable', room: undefined });

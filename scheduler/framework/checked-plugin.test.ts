@@ -180,7 +180,7 @@ describe("a user's plugin", () => {
 });
 
 describe('a limited call', () => {
-  it('answers and throws like any other, also within another', () => {
+  it('answers and throws as its plugin does, also within another', () => {
     const outer = withinLimit(() => {
       expect(() => withinLimit(forever, 20)).toThrow('no answer after 20 ms');
       return withinLimit(() => 'inner', 1_000);

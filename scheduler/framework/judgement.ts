@@ -119,9 +119,9 @@ function scoresOf(participants: readonly Participant[], { nodes }: Attempt, rows
   return found;
 }
 
-/** So many are told. */
+/** The most remedies that are listed. */
 const mostRemedies = 3;
-/** So many nodes of like obstacles are named. */
+/** The most nodes with the same obstacles that are named. */
 const mostNames = 3;
 
 /** What would have to change for the pod to fit, with the nodes first where the least stands in the way. */

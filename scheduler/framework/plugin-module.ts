@@ -9,8 +9,8 @@ import type { AnyPlugin } from './plugin.ts';
 export const pluginContract = 1;
 
 /**
- * How a plugin that profiles name comes to be. `A` are its arguments, `S` what Berth's own are given besides;
- * a user's get nothing else.
+ * Creates a plugin that profiles name. `A` is the type of its arguments, `S` of what only Berth's own plugins get
+ * besides.
  */
 export interface PluginFactory<A = unknown, S = void> {
   /** The name in configurations, in events and in `why`; that of the plugin, too. */

@@ -30,7 +30,7 @@ export type Plugin<S = undefined> = PluginIdentity &
   (undefined extends S ? Partial<Preparing<S>> : Preparing<S>) &
   Partial<QueueOrdering & Filtering<S> & PostFiltering & Scoring<S> & Reserving<S> & Permitting & PreBinding & Binding>;
 
-/** A plugin whose state is its own business: what profiles list and the runner walks. */
+/** A plugin with a state of any type, as profiles and the runner hold it. */
 export type AnyPlugin = Plugin<unknown>;
 
 export interface PluginIdentity {
@@ -173,7 +173,7 @@ export function unschedulable(reason: string, wakeOn: readonly ClusterEventKind[
   return { kind: 'reject', reason, code: 'unschedulable', wakeOn };
 }
 
-/** Nothing that can be done to pods helps. */
+/** A rejection that evicting pods cannot resolve. */
 export function unresolvable(reason: string, wakeOn: readonly ClusterEventKind[]): Rejection {
   return { kind: 'reject', reason, code: 'unresolvable', wakeOn };
 }

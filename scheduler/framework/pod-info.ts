@@ -24,7 +24,7 @@ export interface PodInfo {
   /** namespace/name. */
   readonly key: string;
   readonly uid: string;
-  /** Whose profile places it. */
+  /** The scheduler whose profile places the pod. */
   readonly schedulerName: string;
   readonly priority: number;
   readonly requests: Resources;

@@ -8,7 +8,7 @@ import { asRejection, guard, PluginFault } from './plugin-fault.ts';
 import { createStandings, rejected } from './standings.ts';
 import { createTrial } from './trial.ts';
 
-/** What an attempt comes to. */
+/** The outcome of a scheduling attempt. */
 export type Decision =
   | {
       readonly kind: 'placed';

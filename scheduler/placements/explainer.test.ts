@@ -60,7 +60,7 @@ describe('why', () => {
     );
   });
 
-  it('says nothing of room on a node that is gone, nor of room that nobody makes', () => {
+  it('says nothing of room on a node that is gone, nor before a node is nominated', () => {
     const { cache, why } = setUp([low('a')]);
     expect(why().message).not.toContain('Room is being made');
     cache.nominate(podInfo(high.build()), 'gone');

@@ -24,7 +24,7 @@ import type { Profile } from '../profile.ts';
 import { type PlacementLog, type PlacementRecord, rememberedPlacements } from './placement-log.ts';
 
 export interface ExplainerOptions {
-  /** Whose pods it answers for. */
+  /** The profile of the pods that it explains. */
   readonly profile: Profile;
   readonly cache: Pick<Cache, 'fork' | 'nominatedNode'>;
   readonly placements: Pick<PlacementLog, 'of' | 'last'>;
@@ -69,7 +69,7 @@ class LiveExplainer implements Explainer {
     const pod = this.#options.find(`${namespace}/${name}`);
     // The server has found it.
     if (!pod) throw unavailable(`the scheduler has not heard of pod "${name}" yet: try again`);
-    // One that has a node asks for it by name; what is to be told is where it would go.
+    // A placed pod names its node; the answer is about where it would go without that.
     const info = podInfo({ ...pod, spec: { ...pod.spec, nodeName: '' } });
     const fork = this.#options.cache.fork();
     fork.forget(info.uid);

@@ -20,8 +20,8 @@ const candidatesShare = 0.1;
 /**
  * Makes room for a pod that fits nowhere: finds the node where the least important pods, all of lower priority, would
  * have to go, and as few of them as possible. Budgets are broken only when there is no other way. A node is chosen only
- * if the pod fits there when they are gone, as far as filters can tell; one whose rejection other pods do not cause is
- * not looked at. Pods with `preemptionPolicy: Never` wait.
+ * if the pod fits there when they are gone, as far as filters can tell; a node that rejects the pod for another reason
+ * than its pods is skipped. Pods with `preemptionPolicy: Never` wait.
  */
 export function defaultPreemption(source: PreemptionSource = nothing): Plugin {
   const search = createCandidateSearch();

@@ -52,7 +52,7 @@ function containersOf({ pod: { spec } }: PodInfo): readonly Container[] {
   return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
 }
 
-/** Nothing for an image that is nowhere, and for one that is everywhere: neither tells nodes apart. */
+/** Empty for an image that is on no node or on every node: it does not distinguish nodes. */
 function presentImage(nodes: NodeTable, name: string): PresentImage[] {
   const column = nodes.image(name);
   return !column || column.nodes === nodes.count ? [] : [{ name, sizes: column.sizes, spread: column.nodes / nodes.count }];

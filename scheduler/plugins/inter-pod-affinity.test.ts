@@ -177,7 +177,7 @@ describe('InterPodAffinity', () => {
     expect(judge(deaf, { pod: wanted, nodes, pods }).scores).toEqual({});
   });
 
-  it('has nothing to say where nobody speaks of others', () => {
+  it('has no opinion where no pod has terms', () => {
     expect(judge(plugin, { pod: pod('p').build(), nodes, pods: [db.on('a1').build()] })).toMatchObject({
       scores: {},
       filter: { a1: 'passes' },

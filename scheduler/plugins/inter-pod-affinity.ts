@@ -309,7 +309,7 @@ function helps({ terms, face }: PodInfo, event: ClusterEvent): boolean {
       // Without the last pod that its affinity requires, it may be the first of them itself.
       return isNamedBy(event.pod) || names(event.pod) || mayBe(terms.requiredOf, event.pod);
     case 'pod/changed':
-      // That a pod is being deleted, or by whom it is controlled, is nothing to terms.
+      // Terms depend neither on a deletion of the pod nor on its controller.
       if (equalValues(event.pod.face.labels, event.before.face.labels)) return false;
       return isNamedBy(event.before) || mayBe(terms.requiredOf, event.pod) || mayBe(terms.requiredOf, event.before);
     default:

@@ -131,7 +131,7 @@ describe('a pod with claims that wait for it', () => {
     ['goes not to one of another class', [wants], [volume('v').size('2Gi').storageClass('x')], only('')],
     ['goes not to one without its access mode', [wants.modes('ReadOnlyMany')], [disk('v').size('2Gi')], only('')],
     ['goes not to one that its selector does not choose', [wants.selecting({ a: 'b' })], [disk('v').size('2Gi')], only('')],
-    ['goes not to one that somebody has', [wants], [disk('v').size('2Gi').keptFor('default/x', 'u')], only('')],
+    ['does not go to one that is kept for another claim', [wants], [disk('v').size('2Gi').keptFor('default/x', 'u')], only('')],
     ['goes not to one that is released', [wants], [disk('v').size('2Gi').phase('Released')], only('')],
     [
       'goes to the one that is kept for it',

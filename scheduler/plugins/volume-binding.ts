@@ -136,7 +136,7 @@ export function volumeBinding(storage: Storage): Plugin<State> {
     });
   }
 
-  /** A pod that goes may have shared a claim; one whose placement is taken back gives back what it was promised. */
+  /** A removed pod may have shared a claim; a pod with a reverted placement returns its promised volumes. */
   function freesFor(pod: PodInfo, gone: PodInfo): boolean {
     if (gone.claims.some((key) => pod.claims.includes(key))) return true;
     const wanted = classesOf(pod);

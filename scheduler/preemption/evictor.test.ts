@@ -68,7 +68,7 @@ describe('victims', () => {
     expect(evictor.isLeaving('uid-low')).toBe(false);
   });
 
-  it('are not deleted twice, whoever else wants their room', async () => {
+  it('are not deleted twice, though another pod wants their room', async () => {
     const { pods, evict } = setUp(low);
     await Promise.all([evict(low), evict(low)]);
     expect(pods.callLog('delete')).toEqual(['delete default/low']);

@@ -238,7 +238,7 @@ const referenceOf = ({ uid, priority, requests }: PodInfo): ReferencePod => ({
 });
 
 describe('preemption in any order of arrivals, attempts and ends', () => {
-  it('never over-commits a node nor gives away promised room, and comes to rest with nobody waiting whom others should make room for', () => {
+  it('never over-commits a node nor gives away promised room, and comes to rest with no pod waiting that others should make room for', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 20, maxLength: 80, size: 'max' }), (steps) => {
         const world = createWorld();

@@ -8,7 +8,7 @@ export interface Candidate {
   readonly row: number;
   /** The most important first; at least one. */
   readonly victims: readonly PodInfo[];
-  /** Those of them that go although their budget does not allow it. */
+  /** The victims that are evicted although their disruption budget does not allow it. */
   readonly againstBudget: readonly PodInfo[];
   /** Their priorities together, each as what it is above the lowest there is, so that more victims are never less. */
   readonly sum: number;

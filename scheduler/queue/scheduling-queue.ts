@@ -106,7 +106,7 @@ class PodQueue implements SchedulingQueue {
   /** Those of the parked pods that do not wait for events alone. */
   readonly #ending = createHeap<Entry>((a, b) => a.endsAt - b.endsAt || a.sequence - b.sequence);
   readonly #missed = createRecentEvents();
-  /** Who waits for a pod to be gone, by its uid. */
+  /** Entries that wait for a pod to be gone, by its uid. */
   readonly #waiters = new Map<string, Set<Entry>>();
   #inFlight = 0;
   #sequence = 0;
@@ -295,7 +295,7 @@ class PodQueue implements SchedulingQueue {
     entry.leaving.clear();
   }
 
-  /** Nothing stands in the way of those that waited for this pod alone. */
+  /** Wakes the entries that waited for this pod alone. */
   #gone(uid: string): void {
     const waiting = this.#waiters.get(uid);
     this.#waiters.delete(uid);
@@ -340,7 +340,7 @@ class PodQueue implements SchedulingQueue {
 /** When the first of the rejections ends by itself. */
 function endOf(verdicts: readonly Verdict[], queuedAt: number, now: number): number {
   const ends = verdicts.map(({ rejection: { atMostMs = Number.POSITIVE_INFINITY } }) => queuedAt + atMostMs);
-  // One that lies behind has been waited for: what is rejected now has another reason.
+  // A time in the past has been waited for already: the pod is rejected now for another reason.
   return Math.min(...ends.filter((end) => end > now), Number.POSITIVE_INFINITY);
 }
 

@@ -90,7 +90,7 @@ describe('the writer of promises', () => {
     await settle();
     await clock.advance(volumeWaitMs);
     await settle();
-    expect(outcome.done).toContain('claim "c" was waited for 10 s: nobody has made its volume yet');
+    expect(outcome.done).toContain('claim "c" was waited for 10 s: its volume has not been created yet');
   });
 
   it.each<[string, (scene: ReturnType<typeof setUp>) => void, string]>([
@@ -116,7 +116,7 @@ describe('the writer of promises', () => {
     expect(outcome.done).toContain(reason);
   });
 
-  it('throws the conflict when somebody else has taken the volume, and ends when it is told to', async () => {
+  it('throws the conflict when another claim has taken the volume, and ends when it is told to', async () => {
     const taken = setUp(c.build(), [volume('v').build()]);
     taken.persistentVolumes.put(volume('v').keptFor('default/d', 'uid-d').build());
     const lost = taken.keep({ nodeName: 'n1', volume: 'v' });

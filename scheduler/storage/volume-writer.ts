@@ -47,7 +47,7 @@ export function createVolumeWriter(options: VolumeWriterOptions): VolumeWriter {
 
 class ClaimWriter implements VolumeWriter {
   readonly #options: VolumeWriterOptions;
-  /** Who waits for news of a claim, by the claim's key. */
+  /** Listeners for changes of a claim, by the claim's key. */
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #tellOfClaim = (claim: PersistentVolumeClaim) => this.#tell(objectKey(claim));
   readonly #tellOfVolume = ({ spec }: PersistentVolume) =>
@@ -164,7 +164,7 @@ class ClaimWriter implements VolumeWriter {
 
 function tooLate({ claim, volume }: Promised): Rejection {
   const { name } = splitKey(claim);
-  const missing = volume === undefined ? 'nobody has made its volume yet' : `volume "${volume}" is not bound to it yet`;
+  const missing = volume === undefined ? 'its volume has not been created yet' : `volume "${volume}" is not bound to it yet`;
   return waitsForVolume(`claim "${name}" was waited for ${volumeWaitMs / 1000} s: ${missing}; its events may say why`);
 }
 

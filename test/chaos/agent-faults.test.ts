@@ -98,7 +98,7 @@ describe('beside the house', () => {
     printCounts('server away', { seconds, probes, restarts, 'containers touched': 0, violations: 0 });
   });
 
-  describe('what hangs is felt by nobody else:', () => {
+  describe('what hangs does not affect other pods:', () => {
     let others = 0;
 
     /** Others come, live and go meanwhile, over and over in the long form. */
@@ -197,7 +197,7 @@ describe('an agent whose clock is wrong', () => {
     printCounts(`clock wrong by ${offset}`, { restarts, violations: 0 });
   }
 
-  it('starts, probes, restarts with back-off, ends and removes pods as any other', async () => {
+  it('starts, probes, restarts with back-off, ends and removes pods as with a right clock', async () => {
     await Promise.all([lives('ahead', '+600s'), lives('behind', '-600s')]);
   });
 });

@@ -160,7 +160,7 @@ i=0; while :; do
   i=$((i+1)); echo $i >swaps
 done`;
 
-it('a folder that a container makes a link out of the volume, and back, while others mount it, leads nobody out', async () => {
+it('a folder that a container makes a link out of the volume, and back, while others mount it, leads none out', async () => {
   const counts = { swaps: 0, mounts: 0, inside: 0, refused: 0 };
   // Links that start at the root of the machine, and ones that go up.
   for (const way of ['root', 'up'] as const) {
@@ -213,7 +213,7 @@ it('a folder that a container makes a link out of the volume, and back, while ot
   printCounts('link swapped into a volume', { ...counts, violations: 0 });
 });
 
-it('times of 68 years are waited for, and nobody waits busily', async () => {
+it('times of 68 years are waited for, without busy waits', async () => {
   const years = 2 ** 31 - 1;
   const slow = { periodSeconds: years, timeoutSeconds: years };
   const looks = { handler: { exec: { command: ['sh', '-c', 'echo 1 >>/disk/looks'] } }, ...slow };

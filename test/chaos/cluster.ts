@@ -20,6 +20,8 @@ export interface Cluster {
   hack(verb: 'cut' | 'heal' | 'kill-host' | 'start', host: string): Promise<void>;
   /** Runs a command line of Berth on a host; never throws on a bad exit code. */
   berth(host: string, ...args: readonly string[]): Promise<Outcome>;
+  /** Runs any command on a host; never throws on a bad exit code. */
+  exec(host: string, ...args: readonly string[]): Promise<Outcome>;
   /** Lets another agent join, beside that of the host, under a name and with a data directory of its own. */
   joinBeside(host: string, nodeName: string): Promise<void>;
   /** Ends such an agent. */
@@ -32,8 +34,8 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** `count` hosts, all ready. What an earlier run has left is removed first. */
-export async function createCluster(count: number): Promise<Cluster> {
+/** `count` hosts, all ready, with these flags of `up` and `join`. What an earlier run has left is removed first. */
+export async function createCluster(count: number, ...flags: readonly string[]): Promise<Cluster> {
   const cluster = (...args: readonly string[]) =>
     run('env', ['BERTH_CLUSTER=8', `BERTH_CLUSTER_DIR=${disks}`, join(tree, 'hack/cluster'), ...args], '');
   const must = async (outcome: Promise<Outcome>): Promise<string> => {
@@ -53,16 +55,17 @@ export async function createCluster(count: number): Promise<Cluster> {
   /** Returns the words of the line that a host joins with. Each host has a configuration of its own. */
   async function start(): Promise<string[]> {
     await must(cluster('up', String(count)));
-    await must(berth('h1', 'up', '--detach', '--advertise', '10.117.8.1'));
+    await must(berth('h1', 'up', '--detach', '--advertise', '10.117.8.1', ...flags));
     const [, ...words] = (await must(berth('h1', 'token', 'create'))).trim().split(' ');
     const others = Array.from({ length: count - 1 }, (_, index) => `h${index + 2}`);
-    await Promise.all(others.map((host) => must(berth(host, ...words, '--detach'))));
+    await Promise.all(others.map((host) => must(berth(host, ...words, '--detach', ...flags))));
     return words;
   }
 
   return {
     client,
     berth,
+    exec: (host, ...args) => cluster('exec', host, ...args),
     hack: async (verb, host) => void (await must(cluster(verb, host))),
     async joinBeside(host, nodeName) {
       const own = ['--node-name', nodeName, '--data-dir', folderOf(nodeName), '--metrics-address', 'off'];

@@ -68,7 +68,7 @@ forEveryKind((kind, subject) => {
     expect(await codeOf(typed.get(key('kept')))).toBe('OK');
   });
 
-  test('what shall become of its dependents is a finalizer, until somebody has seen to it', async () => {
+  test('the propagation policy of a deletion is a finalizer, until a controller has carried it out', async () => {
     const { make, typed, key } = subject();
     for (const [name, options, expected] of [
       ['d1', { propagationPolicy: 'Foreground' }, 'foregroundDeletion'],

@@ -1,10 +1,19 @@
 import { expect, test } from 'vitest';
 import { fromJson } from '../../api/codec/json.ts';
+import type { Service } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { codeOf, forEveryKind, labelled, refusedFields } from './every-kind.ts';
 
 const dryRun = { dryRun: ['All'] };
+
+/** Without the cluster address that the server draws for each service: a dry run shows one that it does not hold. */
+function undrawn(object: ApiObject): ApiObject {
+  const { spec } = object as Service;
+  if (!spec?.clusterIP) return object;
+  expect([spec.clusterIP, spec.clusterIPs]).toEqual([expect.stringMatching(/^10\.43\./), [spec.clusterIP]]);
+  return { ...object, spec: { ...spec, clusterIP: '', clusterIPs: [] } } as Service;
+}
 
 forEveryKind((kind, subject) => {
   test('a dry run of a create answers as if, checks everything, and stores nothing', async () => {
@@ -21,7 +30,7 @@ forEveryKind((kind, subject) => {
       ...object,
       metadata: rest,
     });
-    expect(written(answer)).toEqual(written(made));
+    expect(undrawn(written(answer))).toEqual(undrawn(written(made)));
     const create = (metadata: object) => client.objects.create(kind.kind, json('tried', { ...metadata }), dryRun);
     expect(await codeOf(create({}))).toBe('ALREADY_EXISTS');
     expect(await refusedFields(create({ name: kind.nameRule === 'path' ? 'a%' : 'Wrong' }))).toEqual(['metadata.name']);

@@ -77,7 +77,7 @@ function jsonTypes(field: protobuf.Field): string[] {
     'berth.authorization.v1.ExtraValue': ['Array<string>|'],
     'berth.certificates.v1.ExtraValue': ['Array<string>|'],
   };
-  const scalars = known[type] ?? [`V1${name}|`, `V2${name}|`, `CoreV1${name}|`, `RbacV1${name}|`];
+  const scalars = known[type] ?? ['V1', 'V2', 'CoreV1', 'RbacV1', 'DiscoveryV1'].map((group) => `${group}${name}|`);
   const wrap = (form: (type: string) => string): string[] =>
     scalars.map((scalar) => scalar.replace(/^(.*)\|/, (_, inner) => `${form(inner)}|`));
   if (field.map) return wrap((inner) => `{ [key: string]: ${inner}; }`);

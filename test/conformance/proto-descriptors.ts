@@ -21,6 +21,7 @@ export const groups = [
   'certificates.v1',
   'batch.v1',
   'autoscaling.v2',
+  'discovery.v1',
 ];
 
 /** Every message of Berth's packages that are named like Kubernetes' groups, e.g. "core.v1", by that name. */

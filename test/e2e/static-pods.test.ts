@@ -71,7 +71,7 @@ describe('static pods', () => {
     rmSync(join(folder, '..'), { recursive: true, force: true });
   });
 
-  it('run under the name of their node, and the API shows them like any other pod', async () => {
+  it('run under the name of their node, and the API shows them as pods', async () => {
     const { berth } = house;
     expect(await annotation(web, 'source')).toBe('file');
     expect(await annotation(web, 'mirror')).toBe(await annotation(web, 'hash'));

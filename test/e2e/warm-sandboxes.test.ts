@@ -3,7 +3,7 @@ import { containersOf, createInstallation, eventually, type Installation, run } 
 import { metricsPage, sum } from './metrics-page.ts';
 import { containerOf, housed, type PodHouse, podOf, script, stay } from './pods-fixture.ts';
 
-// Pods that find a sandbox's network made in advance are as any other, whatever is killed.
+// Pods that get a sandbox network made in advance behave as other pods do, whatever is killed.
 let berth: Installation;
 let house: PodHouse;
 beforeAll(async () => {
@@ -52,7 +52,7 @@ async function networkOf(pod: string): Promise<string> {
 }
 
 describe('a pod that finds a network made in advance', () => {
-  it('has its own name, address, hosts and name servers, and answers as any other', async () => {
+  it('has its own name, address, hosts and name servers, and answers', async () => {
     const ready = await untilOneWaits();
     await house.apply(podOf('warm-one', [script(`hostname > /name; cat /etc/hosts > /hosts; ${stay}`)]));
     const pod = await house.running('warm-one');

@@ -81,7 +81,7 @@ function codeOf({ path, request, method }: AskedMethod, token: string | undefine
   });
 }
 
-test('every method answers those who may use it, and nobody else', async () => {
+test('every method answers users with the permission, and no others', async () => {
   const rows: string[][] = [['', ...askers.map(({ who }) => who)]];
   for (const asked of everyMethod()) {
     expect(await codeOf(asked, undefined), `${asked.path} as no one`).toBe(UNAUTHENTICATED);
@@ -102,7 +102,7 @@ test('every method answers those who may use it, and nobody else', async () => {
   await expect(`${table}\n`).toMatchFileSnapshot('access-matrix.txt');
 });
 
-test('reflection is for those who are known, and health for everybody', async () => {
+test('reflection is for authenticated users, and health for all', async () => {
   const code = (path: string, token?: string): Promise<number> => {
     const metadata = new Metadata();
     if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);

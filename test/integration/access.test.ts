@@ -75,7 +75,7 @@ test('items of a stream are judged one by one', async () => {
   await bulk.close();
 });
 
-test('nobody gives away more than he holds, by roles or bindings, in any way of writing', async () => {
+test('no user grants more than it holds, by roles or bindings, in any kind of write', async () => {
   await shell.berth('create', 'rolebinding', 'admin-bert', '--clusterrole=admin', '--user=bert');
   const bert = as('bert');
   const role = (verbs: string[], resources: string[]) => ({
@@ -97,7 +97,7 @@ test('nobody gives away more than he holds, by roles or bindings, in any way of 
   expect((await bert.roleBindings.create(binding('edit'))).metadata?.name).toBe('gives-edit');
   await expect(bert.roleBindings.create(binding('cluster-admin'))).rejects.toMatchObject({
     ...denied,
-    message: expect.stringContaining('cannot give the ClusterRole "cluster-admin" to anybody'),
+    message: expect.stringContaining('cannot grant the ClusterRole "cluster-admin"'),
   });
   await expect(bert.clusterRoleBindings.create({ ...binding('edit'), metadata: { name: 'x' } })).rejects.toMatchObject(denied);
   for (const name of ['admin-bert', 'gives-edit']) await server.client.roleBindings.delete({ namespace: 'default', name });
@@ -138,7 +138,7 @@ test('an aggregated role gets the rules of what has its label, and loses them', 
 });
 
 describe('on the command line', () => {
-  test('auth whoami, and as somebody else', async () => {
+  test('auth whoami, and as another user', async () => {
     expect((await shell.berth('auth', 'whoami')).out).toBe(
       'ATTRIBUTE   VALUE\nUsername    admin\nGroups      [system:masters system:authenticated]\n',
     );
@@ -175,7 +175,7 @@ describe('on the command line', () => {
     expect((await ask('get')).err).toContain('error: say what: can-i VERB RESOURCE[/NAME], or can-i --list\n');
   });
 
-  test('acting as somebody else needs to be allowed', async () => {
+  test('impersonation needs to be allowed', async () => {
     const { address, ca } = server.info;
     const bert = connect({ address, ca, token: 'token-of-bert', impersonate: { user: 'admin', groups: ['system:masters'] } });
     clients.push(bert);
@@ -227,7 +227,7 @@ describe('create user', () => {
   });
 
   test.each([
-    [['root', '--group=system:masters'], 'nobody gets a certificate of the group system:masters in this way'],
+    [['root', '--group=system:masters'], 'no request may ask for a certificate of the group system:masters'],
     [['system:kube-scheduler'], `"system:kube-scheduler" is a name of the system's own`],
     [['x', '--clusterrole=view', '--as=anna'], 'user "anna" cannot create rolebindings'],
     [['x', '--expires=5s'], 'good for 10 minutes at least'],
@@ -265,7 +265,7 @@ describe('service accounts', () => {
     });
   });
 
-  test('whose tokens are bound to pods, or for somebody else, do not get in for long', async () => {
+  test('are refused with the token of a pod that is gone, and with one for another audience', async () => {
     await shell.berth('create', 'sa', 'web');
     const containers = [{ name: 'main', image: 'x' }];
     await server.client.pods.create({

@@ -72,7 +72,7 @@ test('concurrent patches of different fields all arrive', async () => {
   expect(Object.keys((await server.client.configMaps.get(at('patched'))).data ?? {})).toEqual(expect.arrayContaining(keys));
 });
 
-test('a patch is read as strictly as any other write', async () => {
+test('a patch is read as strictly as an update', async () => {
   const patch = { spec: { containersss: [] } };
   await server.client.pods.create(web('strict'));
   await expect(server.client.pods.patch(at('strict'), patch)).rejects.toMatchObject({

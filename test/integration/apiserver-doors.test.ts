@@ -44,7 +44,7 @@ function bearer(token: string): Metadata {
   return metadata;
 }
 
-test('one port takes client certificates and bearer tokens, and nobody without either', async () => {
+test('one port takes client certificates and bearer tokens, and no caller without either', async () => {
   const { address, ca } = server.info;
   expect((await server.client.namespaces.get({ name: 'default' })).metadata?.name).toBe('default');
   const byToken = connect({ address, ca, token: await adminToken() });
@@ -73,7 +73,7 @@ test('on one connection every call is judged by the token that it brings itself'
   client.close();
 });
 
-test('a certificate of another authority is nobody, and a client that trusts another authority does not connect', async () => {
+test('a certificate of another authority is refused, and a client that trusts another authority does not connect', async () => {
   const other = await createAuthority('other', new Date());
   const stranger = connect({ address: server.info.address, ca: server.info.ca, cert: other.certificate, key: other.key });
   await expect(stranger.namespaces.get({ name: 'default' })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });

@@ -66,7 +66,7 @@ test('lists beyond the bound wait for their turn, and are refused with a delay w
   expect((await server.client.configMaps.list({})).items.length).toBeGreaterThan(0);
 });
 
-test('a list that nobody takes is cut off, so that its room serves others', async () => {
+test('a list that its client does not read is cut off, so that its room serves others', async () => {
   const server = await start({ listLimits: { userBytes: 1, waitMs: 20_000, takeMs: 200 } });
   await server.client.configMaps.create(configMap('a', 'x'.repeat(1_000)));
   const unread = openUnread(server);

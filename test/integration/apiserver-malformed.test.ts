@@ -117,7 +117,7 @@ test.each<[string, string, object, number]>([
     { ageMilliseconds: -Number.MAX_SAFE_INTEGER },
     codes.INVALID_ARGUMENT,
   ],
-])('values that are out of the way are judged like any other: %s', async (path, request, message, expected) => {
+])('unusual values are validated as well: %s', async (path, request, message, expected) => {
   expect(await statusOf(path, encodeMessage(request, message))).toBe(expected);
 });
 
@@ -168,7 +168,7 @@ test.each([
   '/berth.core.v1.Pods%2FGet',
   '/berth.core.v1.Pods/__proto__',
   '/',
-])('the method %s is none, for whoever calls', async (path) => {
+])('the method %s does not exist, for any caller', async (path) => {
   expect(await statusOf(path, getOf({ namespace: 'default', name: 'x' }))).toBe(codes.UNIMPLEMENTED);
   expect((await answerTo(path, Buffer.alloc(0), {}, false)).code).toBe(codes.UNIMPLEMENTED);
 });
@@ -199,7 +199,7 @@ test.each<[string, Record<string, string>]>([
   ],
   ['a user to act as', { 'impersonate-user': 'admin', 'impersonate-group': 'system:masters' }],
   ['another encoding', { 'grpc-internal-encoding-request': 'identity', 'grpc-accept-encoding': 'x' }],
-])('nobody becomes somebody by sending %s', async (_, headers) => {
+])('a caller without credentials does not become a user by sending %s', async (_, headers) => {
   expect((await answerTo(whoAmI, Buffer.alloc(0), headers, false)).code).toBe(codes.UNAUTHENTICATED);
 });
 
@@ -218,7 +218,7 @@ test.each<[string, Record<string, string>, string]>([
     { 'impersonate-user': 'anna', 'impersonate-group': Array(65).fill('g').join() },
     '65 groups are more than the 64',
   ],
-])('nobody acts as %s', async (_, headers, why) => {
+])('a call that impersonates %s is refused', async (_, headers, why) => {
   expect(await answerTo(whoAmI, Buffer.alloc(0), headers)).toEqual({
     code: codes.INVALID_ARGUMENT,
     message: expect.stringContaining(why),

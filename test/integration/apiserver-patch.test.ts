@@ -30,7 +30,7 @@ async function images(name: string): Promise<unknown[]> {
   return spec?.containers?.map((container) => [container.name, container.image]) ?? [];
 }
 
-test('a strategic merge patch changes one container of several, and is judged like any other write', async () => {
+test('a strategic merge patch changes one container of several, and its result is validated', async () => {
   await makePod('strategic');
   const target = { ...at('strategic'), type: 'strategic' } as const;
   await server.client.pods.patch(target, { spec: { containers: [{ name: 'b', image: 'two' }] } });

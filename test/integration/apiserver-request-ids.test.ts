@@ -84,7 +84,7 @@ test.each(['two words', 'x'.repeat(65), '"quoted"', '-dash', ''])('the id "%s" i
   expect(answered).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test('a call of nobody known has an id too', async () => {
+test('a call without credentials has a request id too', async () => {
   const nobody = connect({ address: server.info.address, ca: server.info.ca });
   const refused = nobody.namespaces.get({ name: 'default' }, { requestId: 'who-am-i' });
   await expect(refused).rejects.toMatchObject({ code: 'UNAUTHENTICATED', requestId: 'who-am-i' });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import type { ConfigMap } from '../../api/generated/types.ts';
+import { formatMetrics, MetricsRegistry } from '../../api/metrics/index.ts';
 import { runServer } from '../../apiserver/main.ts';
 import { type Client, connect, createReflector, listAll, type WatchEvent } from '../../client/index.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
@@ -15,6 +16,16 @@ function client(server: RunningServer): Client {
   const made = connect(server.admin);
   cleanups.push(() => made.close());
   return made;
+}
+
+/** Begins a call that waits three seconds for a version that does not come. Resolves once the server runs it. */
+async function beginCall(caller: Client, metrics: MetricsRegistry): Promise<{ readonly outcome: Promise<unknown> }> {
+  const running = caller.namespaces.list({ resourceVersion: '999999', resourceVersionMatch: 'NotOlderThan' });
+  const outcome = running.catch((error: unknown) => error);
+  await expect
+    .poll(() => formatMetrics(metrics, 'prometheus'))
+    .toMatch(/^apiserver_current_inflight_requests\{request_kind="readOnly"\} 1$/m);
+  return { outcome };
 }
 
 /** Creates one object after the other until told otherwise; what fails is forgotten, since its outcome is unknown. */
@@ -71,27 +82,21 @@ test('a stop under load loses no acknowledged write, and watches go on after it 
 });
 
 test('a stop answers the calls that run, in their own time', async () => {
-  const server = await startServer();
+  const metrics = new MetricsRegistry();
+  const server = await startServer({ metrics });
   cleanups.push(() => server.remove());
   const caller = client(server);
-  await caller.namespaces.get({ name: 'default' });
-  // It waits three seconds for a version that does not come.
-  const running = caller.namespaces.list({ resourceVersion: '999999', resourceVersionMatch: 'NotOlderThan' });
-  const outcome = running.catch((error: unknown) => error);
-  await delay(200);
+  const { outcome } = await beginCall(caller, metrics);
   await server.stop();
   expect(await outcome).toMatchObject({ code: 'DEADLINE_EXCEEDED', message: expect.stringContaining('version 999999') });
   await expect(caller.namespaces.get({ name: 'default' })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
 
 test('a stop cuts what takes longer than its bound', async () => {
-  const server = await startServer({ drainMs: 100 });
+  const metrics = new MetricsRegistry();
+  const server = await startServer({ drainMs: 100, metrics });
   cleanups.push(() => server.remove());
-  const caller = client(server);
-  await caller.namespaces.get({ name: 'default' });
-  const running = caller.namespaces.list({ resourceVersion: '999999', resourceVersionMatch: 'NotOlderThan' });
-  const outcome = running.catch((error: unknown) => error);
-  await delay(200);
+  const { outcome } = await beginCall(client(server), metrics);
   await server.stop();
   expect(await outcome).toMatchObject({ code: expect.stringMatching(/^(UNAVAILABLE|CANCELLED)$/) });
 });

@@ -52,6 +52,21 @@ const foreignPod = (name: string, owner: OwnerReference, labels: Record<string, 
 const inProd = async (): Promise<Pod[]> => (await server.client.pods.list({ namespace: 'prod' })).items;
 const others = { timeout: 10_000 };
 
+/** Waits until the Job controller has counted a pod that fails now: by then it has seen all earlier changes of pods. */
+async function untilPodsAreSeen(): Promise<void> {
+  const at = { namespace: 'default', name: 'mark' };
+  const template = { spec: { ...spec, restartPolicy: 'Never' } };
+  await server.client.jobs.create({ metadata: at, spec: { backoffLimit: 0, template } });
+  const pods = async () => (await server.client.pods.list({ namespace: 'default' })).items;
+  await expect.poll(async () => (await pods()).length, others).toBe(1);
+  const [pod] = await pods();
+  await server.client.pods.patch(
+    { namespace: 'default', name: pod?.metadata?.name ?? '', subresource: 'status' },
+    { status: { phase: 'Failed' } },
+  );
+  await expect.poll(async () => (await server.client.jobs.get(at)).status?.failed, others).toBe(1);
+}
+
 describe('objects that name an owner of another namespace', () => {
   it('do not count for a Job', async () => {
     const { jobs } = server.client;
@@ -67,7 +82,7 @@ describe('objects that name an owner of another namespace', () => {
       await editor.pods.create(foreignPod(name, owner, labels, finalizers));
       await editor.pods.delete({ namespace: 'team', name });
     }
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await untilPodsAreSeen();
     const { status } = await jobs.get({ namespace: 'prod', name: 'work' });
     expect(status).toMatchObject({ active: 1 });
     expect(status?.failed ?? 0).toBe(0);

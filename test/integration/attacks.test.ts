@@ -173,7 +173,7 @@ describe('a stolen certificate of the node n1 gets', () => {
 describe('a forged bearer token', () => {
   const claims = { iss: 'https://kubernetes.default.svc.cluster.local', sub: 'system:serviceaccount:default:strong' };
   it.each<[string, (kid: string, token: string) => string, string]>([
-    ['signed by nobody', (_, token) => `${bytesOf({ alg: 'none' })}.${token.split('.')[1]}.`, 'not signed with ES256'],
+    ['without a signature', (_, token) => `${bytesOf({ alg: 'none' })}.${token.split('.')[1]}.`, 'not signed with ES256'],
     [
       'signed with the published key as a secret',
       (kid, token) => {
@@ -298,7 +298,7 @@ describe('a user that may impersonate some users', () => {
     ],
     ['an account in a group of administrators', 'editor', strong, ['system:masters'], 'cannot impersonate groups'],
     ['an account with a name of two', 'editor', `${strong}:x`, [], 'cannot impersonate users'],
-    ['anybody, without a right', 'guest', 'anna', [], 'cannot impersonate users'],
+    ['a user, without the permission', 'guest', 'anna', [], 'cannot impersonate users'],
   ])('does not do so as %s', async (_, who, user, groups, why) => {
     const attempt = as({ token: `token-of-${who}`, impersonate: { user, groups } }).reviews.whoAmI();
     await expect(attempt).rejects.toMatchObject({ code: 'PERMISSION_DENIED', message: expect.stringContaining(why) });
@@ -319,7 +319,7 @@ describe('a namespace that is held to the level baseline', () => {
     ],
     ['the network of the machine', { hostNetwork: true }, 'host namespaces'],
     ['everything', { containers: [{ name: 'main', image: 'x', securityContext: { privileged: true } }] }, 'privileged'],
-  ])('gives no pod %s, whoever makes it', async (_, spec, why) => {
+  ])('gives no pod %s, not even one of an administrator', async (_, spec, why) => {
     const labels = { 'pod-security.kubernetes.io/enforce': 'baseline' };
     await server.client.namespaces.create({ metadata: { name: 'held', labels } }).catch(() => {});
     await expect(server.client.pods.create(podOf('x', spec, 'held'))).rejects.toMatchObject({

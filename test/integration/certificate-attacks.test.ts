@@ -153,7 +153,7 @@ describe('a CertificateSigningRequest approved by an administrator', () => {
     ['an administrator', 'O=system:masters, CN=admin', /system:masters/],
     ['a node', 'O=system:nodes, CN=system:node:n1', /name of the system's own/],
     ['a component', 'CN=system:kube-scheduler', /name of the system's own/],
-    ['nobody', 'O=people', /common name.*empty/],
+    ['no user', 'O=people', /common name.*empty/],
   ])('is not signed for %s', async (_, name, message) => {
     const { status } = await approve(await ask(server.client, { name, signer: clientSigner }));
     expect(refusalOf({ status })?.message).toMatch(message);

@@ -51,7 +51,7 @@ describe('berth certificate', () => {
     expect((await line.berth('certificate', 'approve', yes)).out).toContain('approved already');
     const refused = await line.berth('certificate', 'approve', no, 'none', yes);
     expect(refused).toMatchObject({ code: 1, out: `certificatesigningrequest.certificates.k8s.io/${yes} approved already\n` });
-    expect(refused.err).toContain(`${no}: it was denied before, which stays`);
+    expect(refused.err).toContain(`${no}: it was denied before, which cannot be changed`);
     expect(refused.err).toMatch(/certificatesigningrequest.certificates.k8s.io\/none: .*not found/);
   });
 
@@ -97,7 +97,7 @@ describe('berth certs', () => {
     const newHash = authorityHash(new X509Certificate(options.ca));
     expect(newHash).not.toBe(oldHash);
     const after = await here('list', '--data-dir', line.folder);
-    expect(after.out).toMatch(/\nold ca +CN=berth-ca .* old ca +nobody: it is being replaced\n/);
+    expect(after.out).toMatch(/\nold ca +CN=berth-ca .* old ca +never: it is being replaced\n/);
     expect(after.out).toMatch(/\nadmin +36\dd .* old ca +\d+s ago\n/);
     const token = await line.berth('token', 'create', '--address', '10.0.0.5');
     expect(token.out).toContain(`--ca-hash ${newHash}`);

@@ -117,6 +117,31 @@ describe('describe', () => {
     expect((await berth('describe', 'pods')).err).toBe('No resources found in default namespace.\n');
   });
 
+  it('reads events only where a role in one namespace permits it, and describes the rest without them', async () => {
+    const { client } = server;
+    const bind = (name: string, roleRef: { kind: string; name: string }) =>
+      client.roleBindings.create({
+        metadata: { namespace: 'default', name },
+        roleRef,
+        subjects: [{ kind: 'User', name: 'vera' }],
+      });
+    await bind('vera', { kind: 'ClusterRole', name: 'view' });
+    const { uid } = (await client.configMaps.get({ namespace: 'default', name: 'db' })).metadata!;
+    const involvedObject = { kind: 'ConfigMap', namespace: 'default', name: 'db', uid };
+    await client.events.create(event('db.1', 'Told', 1, { involvedObject }));
+    const { code, out, err } = await berth('describe', 'cm', 'db', '--as', 'vera');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toContain('Told happened');
+    await client.roleBindings.delete({ namespace: 'default', name: 'vera' });
+    const rule = { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] };
+    await client.roles.create({ metadata: { namespace: 'default', name: 'maps' }, rules: [rule] });
+    await bind('maps', { kind: 'Role', name: 'maps' });
+    const without = await berth('describe', 'cm', 'db', '--as', 'vera');
+    expect(without.code).toBe(0);
+    expect(without.out).toMatch(/^Name: +db\n/);
+    expect(without.err).toMatch(/^Warning: events are not shown: .*cannot list events in the namespace "default"/);
+  });
+
   it('of a node that never reported says so', async () => {
     const { out } = await berth('describe', 'node', 'n2');
     expect(out).toMatch(/Lease: +<none>\n/);

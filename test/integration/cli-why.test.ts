@@ -19,7 +19,8 @@ beforeAll(async () => {
   cli = await openCommandLine(admin);
   const { status, ...rest } = node('small').capacity({ cpu: '4', memory: '4Gi', pods: '20' }).build();
   const { metadata } = await client.nodes.create({ ...rest, metadata: { name: 'small', labels: {} } });
-  await client.nodes.updateStatus({ ...rest, metadata, status });
+  const { resourceVersion: _, ...lasting } = metadata ?? {};
+  await client.nodes.updateStatus({ ...rest, metadata: lasting, status });
   cluster.startScheduler();
 });
 afterAll(async () => {
@@ -108,7 +109,7 @@ describe('berth why of a workload', () => {
 
   it.each([
     ['why deployment/none', /deployment "none" .*not found/],
-    ['why configmap/x', /"berth why" explains pods and deployments, .*, not a configmap; "berth describe configmap x"/],
+    ['why configmap/x', /"berth why" explains pods, services and deployments, .*, not a configmap; "berth describe configmap x"/],
     ['why deploy', /deployment|pod "deploy"/],
     ['why deploy/fine deploy/large', /name one pod or workload/],
     ['why deploy/fine --scheduler=x', /--scheduler chooses among placements: give --last as well/],

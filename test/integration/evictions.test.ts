@@ -70,7 +70,7 @@ test('of many evictions at once a budget lets in as many as it allows, and says 
   expect(left.filter(({ metadata }) => metadata?.deletionTimestamp)).toHaveLength(5);
 });
 
-test('where nobody knows how many pods there should be, the refusal says so', async () => {
+test('where the wanted number of pods is not known, the refusal says so', async () => {
   await runningPod('lone', 'lone');
   const spec = { selector: { matchLabels: { app: 'lone' } }, minAvailable: { type: 1, strVal: '50%' } };
   await budget('lone', { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 0, expectedPods: 0 }, spec);
@@ -122,7 +122,7 @@ test('what has not begun or has ended needs no leave; what is not ready needs a 
   await server.client.pods.evict(at('let-go-1'));
 });
 
-test('a budget that nobody has computed allows nothing, and two of them for one pod are an error', async () => {
+test('a budget without a computed status allows nothing, and two of them for one pod are an error', async () => {
   await runningPod('new', 'new');
   const selector = { matchLabels: { app: 'new' } };
   await server.client.podDisruptionBudgets.create({ metadata: at('new'), spec: { selector } });

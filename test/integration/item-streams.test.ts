@@ -123,7 +123,7 @@ test('too many items in one message are refused with the bound, and none of them
   expect(await countOf('too-many-')).toBe(0);
 });
 
-test('nobody without credentials writes through a stream', async () => {
+test('a stream without credentials writes nothing', async () => {
   const call = raw.makeBidiStreamRequest('/berth.meta.v1.Objects/Bulk', pass, pass, new Metadata());
   const status = new Promise<StatusObject>((resolve) => call.on('status', resolve));
   call.on('error', () => {});

@@ -53,11 +53,13 @@ async function register(name: string): Promise<void> {
 
 async function sayReady(name: string): Promise<void> {
   const { capacity, allocatable } = node(name).build().status ?? {};
-  const known = await server.client.nodes.get({ name });
+  // As an agent, which patches its status: without a version, for controllers write the node as well.
+  const { metadata: { resourceVersion: _, ...metadata } = {}, ...known } = await server.client.nodes.get({ name });
   const types = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
   const lastHeartbeatTime = timestamp(new Date());
   const conditions = types.map((type) => ({ type, status: type === 'Ready' ? 'True' : 'False', lastHeartbeatTime }));
-  await server.client.nodes.updateStatus({ ...known, status: { capacity: capacity!, allocatable: allocatable!, conditions } });
+  const status = { capacity: capacity!, allocatable: allocatable!, conditions };
+  await server.client.nodes.updateStatus({ ...known, metadata, status });
 }
 
 async function create(builder: PodBuilder): Promise<void> {

@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
+import { formatMetrics, MetricsRegistry } from '../../api/metrics/index.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { startControllers } from './controllers-harness.ts';
 
+const metrics = new MetricsRegistry();
 let server: RunningServer;
 let stopControllers: () => Promise<void>;
 beforeAll(async () => {
-  server = await startServer({ backend: 'memory' });
+  server = await startServer({ backend: 'memory', metrics });
   stopControllers = await startControllers(server);
 });
 afterAll(async () => {
@@ -31,6 +33,12 @@ const deployment = (namespace: string, name: string, replicas: number): JsonObje
 });
 
 const podsOf = async (namespace: string): Promise<Pod[]> => (await server.client.pods.list({ namespace, limit: 500 })).items;
+
+/** How many calls and writes the server has refused as forbidden so far. */
+function refusals(): number {
+  const lines = formatMetrics(metrics, 'prometheus').matchAll(/^\w+_total\{.*code="PERMISSION_DENIED".*\} (\d+)$/gm);
+  return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
+}
 
 async function usedOf(namespace: string): Promise<Record<string, string | undefined>> {
   const { status } = await server.client.resourceQuotas.get({ namespace, name: 'q' });
@@ -79,8 +87,8 @@ test('a Deployment whose pods a quota refuses says so, and goes on soon after th
   await expect
     .poll(async () => (await reasons()).join('\n'), { timeout: 20_000 })
     .toMatch(/FailedCreate: Error creating: pods "web-/);
-  // By now it is tried only every few seconds, and soon every few minutes.
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  // The waits double from 0.2 s, less up to half at random: after the sixth refusal the next one is at least 3.2 s.
+  await expect.poll(refusals, { timeout: 30_000 }).toBeGreaterThanOrEqual(6);
   const raisedAt = Date.now();
   await resourceQuotas.patch({ namespace: 'full', name: 'q' }, { spec: { hard: { pods: '3' } } });
   await expect.poll(async () => (await podsOf('full')).length, { timeout: 20_000, interval: 20 }).toBe(3);

@@ -243,7 +243,7 @@ describe('the command line', () => {
     );
     const { code, out, err } = await cli.berth('simulate', '-f', file);
     expect(out).toMatch(
-      /^default {5}db {6}<none> {3}uses a claim that is in the manifests and not there yet, so that nobody knows where its volume will be: data; apply that first$/m,
+      /^default {5}db {6}<none> {3}uses a claim that is in the manifests and not there yet, so that the node of its volume is not known: data; apply that first$/m,
     );
     expect(out).toMatch(/^default {5}plain {3}(small|large) {4}2 of 3 nodes fit$/m);
     expect([code, err]).toEqual([1, 'error: of 1 of 2 pods nothing can be said before their claims are there\n']);

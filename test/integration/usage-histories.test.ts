@@ -48,7 +48,7 @@ test('the history of a pod is asked of its node, by its uid', async () => {
   expect(series).toEqual([{ container: 'app', figure: 'cpu', unit: 'cores', values: [0.25] }]);
 });
 
-test('a history that nobody keeps is refused with the reason', async () => {
+test('a history that is not kept is refused with the reason', async () => {
   const { usageHistories } = server.client;
   await expect(usageHistories.ofPod('default', 'web', { container: 'db' })).rejects.toMatchObject({
     code: 'INVALID_ARGUMENT',

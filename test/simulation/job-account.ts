@@ -184,7 +184,7 @@ export class JobAccount {
       this.#tell(`${name}: its index has succeeded`);
   }
 
-  /** A pod that has ended is let go only when the Job has counted it, or counts nothing any more. */
+  /** An ended pod loses its finalizer only once the Job has counted it, or counts nothing any more. */
   #letGo({ job, isGone, recorded, fewest }: Account, pod: Pod): void {
     const { uid = '', name, labels } = pod.metadata ?? {};
     const index = Number(indexOf(pod) ?? 0);

@@ -5,7 +5,7 @@ const microsPerSecond = 1e6;
 export interface Pressure {
   /** Some processes waited. */
   readonly waitingSeconds: number;
-  /** None got on. NaN for the processor on kernels before 5.13, which do not tell. */
+  /** While no task could run. NaN for the processor on kernels before 5.13, which do not tell. */
   readonly stalledSeconds: number;
 }
 

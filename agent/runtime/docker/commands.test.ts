@@ -266,7 +266,7 @@ describe('the lean way to the engine', () => {
     await expect(engine.call({ ...call, path: '/a HTTP/1.1\r\nx' })).rejects.toThrow('is no path of a request');
   });
 
-  it('asks so much at once and no more, but never lets anybody wait for a call that is slow by nature', async () => {
+  it('bounds calls in flight, but never makes a call wait for one that is slow by nature', async () => {
     const bounded = createLeanEngine({ socketPath: join(folder, 'engine.sock'), apiVersion: async () => '1.41', atOnce: 1 });
     const held: Socket[] = [];
     instead = (_, socket) => held.push(socket) > 0;
@@ -280,7 +280,7 @@ describe('the lean way to the engine', () => {
     bounded.close();
   });
 
-  it('is not for calls that carry anything but JSON, or that somebody may cut off', () => {
+  it('is not for calls that carry anything but JSON, or that the caller may abort', () => {
     expect(isLean({ ...version, body: {} })).toBe(true);
     const others = [{ method: 'HEAD' }, { bytes: new Uint8Array() }, { signal: never }, { registryAuth: 'x' }] as const;
     expect(others.map((other) => isLean({ ...version, ...other }))).toEqual([false, false, false, false]);

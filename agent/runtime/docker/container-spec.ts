@@ -33,17 +33,23 @@ export interface SpecFacts {
 }
 
 /** What the engine is sent to create a sandbox. */
-export function sandboxSpec({ nodeName, oomScoreAdj }: SpecFacts, config: SandboxConfig): CreateSpec {
+export function sandboxSpec(
+  { nodeName, oomScoreAdj }: SpecFacts,
+  config: SandboxConfig & { readonly address?: string | undefined },
+): CreateSpec {
   return {
     Image: config.image,
-    Labels: labelsOf(nodeName, config.identity),
+    Labels: {
+      ...labelsOf(nodeName, config.identity),
+      ...(config.address === undefined ? {} : { [label.ip]: config.address }),
+    },
     Healthcheck: noHealthcheck,
     // A sandbox in the machine's network has the machine's name.
     ...(config.hostNetwork ? {} : { Hostname: config.hostname.slice(0, longestHostname) }),
     ...(config.portMappings.length === 0 ? {} : { ExposedPorts: exposedPorts(config.portMappings) }),
     HostConfig: {
       ...runtimeSpec(config),
-      NetworkMode: config.hostNetwork ? 'host' : 'bridge',
+      NetworkMode: networkMode(config),
       IpcMode: 'shareable',
       ...usersSpec(config.namespaces),
       ...(Object.keys(config.sysctls).length === 0 ? {} : { Sysctls: config.sysctls }),
@@ -89,6 +95,11 @@ export function containerSpec(
       ...(oomScoreAdj === 0 ? {} : { OomScoreAdj: oomScoreAdj }),
     },
   };
+}
+
+function networkMode({ hostNetwork, address }: { readonly hostNetwork: boolean; readonly address?: string | undefined }): string {
+  if (hostNetwork) return 'host';
+  return address === undefined ? 'bridge' : 'none';
 }
 
 function runtimeSpec({ identity }: SandboxConfig | ContainerConfig): object {

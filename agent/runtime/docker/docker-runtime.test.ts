@@ -283,7 +283,7 @@ describe('what the engine says of a container', () => {
     ['is removed when it could not be started', inspection({ Error: 'x' }), 'remove'],
     ['is removed when it is of another spec', inspection({}, labelsOf('n1', { ...identity, specHash: 'other' })), 'remove'],
     ["is left alone when it is another node's", inspection({}, labelsOf('n2', identity)), 'go-around'],
-    ["is left alone when it is nobody's of ours", inspection({}, {}), 'go-around'],
+    ['is left alone when it is not of Berth', inspection({}, {}), 'go-around'],
   ] as const)('that has the wanted name %s', (_, holder, verdict) => {
     expect(decideOnHolder(holder, labelsOf('n1', identity))).toBe(verdict);
   });

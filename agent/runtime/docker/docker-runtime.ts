@@ -15,6 +15,7 @@ import { createLeftoverSweeper } from './leftovers.ts';
 import { createOomKills, type OomKills } from './oom-kills.ts';
 import { createOomPolicy } from './oom-policy.ts';
 import { pidsLimitOf } from './pids-limit.ts';
+import { type RoutedNetwork, withRoutedNetwork } from './routed-runtime.ts';
 import { createWarmNetworks, type WarmNetworks } from './warm-networks.ts';
 import { withWarmNetworks } from './warm-runtime.ts';
 
@@ -32,6 +33,8 @@ export interface DockerRuntimeOptions {
    * Containers that are there keep what they were made with.
    */
   readonly maxContainerPids?: number | undefined;
+  /** The network that the agent joins sandboxes to, besides the engine's; by default none. */
+  readonly routed?: RoutedNetwork | undefined;
   /** Instead of a connection of its own. */
   readonly engine?: Engine;
   /** Instead of this machine's kernel log. */
@@ -60,10 +63,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
   const oom = createOomPolicy(warn);
   const early = createEarlyOutputs(engine);
   const pidsLimit = pidsLimitOf(options.maxContainerPids);
-  const calls = withEarlyOutputs(
-    createContainers({ engine, inventory, nodeName, findImage: images.find, oom, pidsLimit }),
-    early,
-  );
+  const made = withEarlyOutputs(createContainers({ engine, inventory, nodeName, findImage: images.find, oom, pidsLimit }), early);
+  const calls = options.routed === undefined ? made : withRoutedNetwork(made, options.routed);
   const { size, image } = options.warm ?? { size: 0, image: async () => '' };
   const { remove } = calls;
   const warm = createWarmNetworks({ engine, inventory, nodeName, remove, oomScore: oom.bounded, warn, size, image });

@@ -4,7 +4,7 @@ import { createEngine } from './engine.ts';
 import { watchEvents } from './events.ts';
 import { label } from './labels.ts';
 
-it('the end of a command in a container is told to those who wait for it, and nobody looks at the pod for that', async () => {
+it('the end of a command in a container is told to its waiters, and does not cause a look at the pod', async () => {
   const labels = { [label.podUid]: 'u' };
   const events = [
     { Action: 'exec_die', Actor: { ID: 'c', Attributes: { ...labels, execID: 'e1', exitCode: '3' } }, timeNano: 1e9 },

@@ -254,7 +254,7 @@ function readStat(answer: Readable, action: string): PathStat {
   return JSON.parse(Buffer.from(header, 'base64').toString('utf8')) as PathStat;
 }
 
-/** Whose process it is: what a container writes belongs to them. Root when it does not run. */
+/** The user and group of a process: what a container writes belongs to them. Root when it does not run. */
 async function processOwner(pid: number): Promise<FileInfo['owner']> {
   const root = { uid: 0, gid: 0 };
   if (pid === 0) return root;

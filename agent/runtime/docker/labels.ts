@@ -16,8 +16,9 @@ export const label = {
   specHash: 'io.berth.container.spec-hash',
   /** On containers that belong to no pod and wait for one, or waited. */
   pool: 'io.berth.pool',
-  /** On a sandbox that entered a warm network: the container that has it, and the pod's address in it. */
+  /** On a sandbox that entered a warm network: the container that has it. */
   network: 'io.berth.sandbox.network',
+  /** On a sandbox whose address the engine does not know: the pod's address. */
   ip: 'io.berth.sandbox.ip',
 } as const;
 

@@ -25,7 +25,7 @@ it.each<[string, Partial<NetworkLook>, string[]]>([
     { cables: [cable(4), cable(6)], used: new Set([4]) },
     ['veth0000006'],
   ],
-  ["a cable in somebody else's bridge stays", { cables: [cable(4, { master: 'br-of-others' })] }, []],
+  ['a cable in a foreign bridge stays', { cables: [cable(4, { master: 'br-of-others' })] }, []],
   ['a cable with a name that the engine does not give stays', { cables: [cable(4, { ifname: 'veth-mine' })] }, []],
   [
     'a cable without a bridge whose other end is elsewhere stays',
@@ -43,7 +43,7 @@ it.each<[string, Partial<NetworkLook>, string[]]>([
     ['veth0000004', 'veth0000005'],
   ],
   [
-    "both ends of somebody else's cable stay",
+    'both ends of a foreign cable stay',
     {
       cables: [
         { ifindex: 4, ifname: 'veth0000004', link: 'mine' },

@@ -83,7 +83,7 @@ const betweenMs = 20_000;
 const mostLooks = 30;
 /** The engine itself forgets more while it ends what it found. */
 const cleanLooks = 4;
-/** One that was created and not started for so long is not on its way. */
+/** A container that was created longer ago than this and has not started is not about to start. */
 const onItsWayMs = 60_000;
 const usualNamespaces = '/run/docker/netns';
 

@@ -90,6 +90,7 @@ export function observeInspection(inspection: Inspection): ObservedContainer {
     files: filesOf(inspection),
     limits: limitsOf(inspection),
     network: inspection.Config.Labels?.[label.network],
+    ...routedOf(inspection.Config.Labels),
   };
 }
 
@@ -127,7 +128,13 @@ export function observeEntry(entry: ListEntry): ObservedContainer {
     ip: addressOf(entry.NetworkSettings?.Networks) ?? entry.Labels?.[label.ip],
     pid: undefined,
     network: entry.Labels?.[label.network],
+    ...routedOf(entry.Labels),
   };
+}
+
+/** A sandbox that the agent itself joins to a network: it has an address and names no container that has it. */
+function routedOf(labels: Labels | null | undefined): { readonly routed?: true } {
+  return labels?.[label.ip] !== undefined && labels[label.network] === undefined ? { routed: true } : {};
 }
 
 /** The engine writes year 1 for "not yet". */

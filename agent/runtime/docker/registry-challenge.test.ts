@@ -27,7 +27,7 @@ const refusal = (challenge: string) => `HTTP/1.1 401 Unauthorized\r\nWWW-Authent
 
 it.each([
   ['with a user and a password', refusal('Basic realm="Registry"'), true],
-  ['with a token that everybody gets', refusal('Bearer realm="https://auth.example.com/token"'), false],
+  ['with a token that is given without a login', refusal('Bearer realm="https://auth.example.com/token"'), false],
   ['nothing', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', false],
 ])('a registry asks for %s', async (_title, answer, expected) => {
   expect(await asksForPassword(await registry(answer), 10_000)).toBe(expected);

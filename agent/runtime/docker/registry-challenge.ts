@@ -20,7 +20,7 @@ export async function asksForPassword(repository: string, timeoutMs: number): Pr
 /** The header WWW-Authenticate of an answer with 401, '' for another answer, undefined for none. */
 function readChallenge(scheme: 'http' | 'https', authority: string, timeoutMs: number): Promise<string | undefined> {
   return new Promise((resolve) => {
-    // Whose certificate it is does not matter: only what is asked for is read.
+    // The certificate is not verified: the answer only says what credentials the registry wants.
     const options: RequestOptions & { rejectUnauthorized?: boolean } = {
       // A bound for the whole answer, also for one that comes drop by drop.
       signal: AbortSignal.timeout(timeoutMs),

@@ -45,9 +45,9 @@ export interface WarmNetworksOptions {
 
 /**
  * Making a network is two thirds of what a sandbox costs, and needs to know nothing of a pod: a few are made while
- * nothing else is done. A pod's sandbox then is made without a network and enters one of these; for its name, its
- * labels and everything else it is a sandbox as any other. Its label says whose network it is in, so that all this is
- * known again from the engine alone:
+ * nothing else is done. A pod's sandbox then is made without a network and enters one of these; its name,
+ * its labels and everything else are those of other sandboxes. A label of the sandbox names the container with the
+ * network, so that after a restart the agent learns all this from the engine alone:
  *
  *     (made) --> waits --claimed: renamed--> in use, by the sandbox whose label names it --> removed with the sandbox
  *
@@ -287,7 +287,7 @@ class NetworkStock implements WarmNetworks {
     }
   }
 
-  /** One whose process still has its network; the engine may have been restarted since it was made. */
+  /** A waiting network with a living process; the engine may have been restarted since it was made. */
   async #takeLiving(): Promise<WarmNetwork | undefined> {
     for (let network = this.#waiting.pop(); network !== undefined; network = this.#waiting.pop()) {
       this.#claimed.add(network.id);

@@ -13,7 +13,7 @@ import type { WarmNetworks } from './warm-networks.ts';
 
 /**
  * The runtime's calls, with sandboxes that enter a warm network where there is one for them.
- * For the caller they are like any other.
+ * The caller sees no difference between such sandboxes and others.
  */
 export function withWarmNetworks(
   calls: ContainerCalls,

@@ -6,6 +6,8 @@ import type { WarmNetwork } from './warm-networks.ts';
 /** A sandbox that may enter a network which was made before it. */
 export interface EnteringSandboxConfig extends SandboxConfig {
   readonly network?: WarmNetwork | undefined;
+  /** The agent joins it to a network of its own, with this address. */
+  readonly address?: string | undefined;
 }
 
 /** Where the sandbox's program (pause/program.amd64.s) looks for the network that it is to enter. */

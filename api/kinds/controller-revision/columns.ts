@@ -4,7 +4,7 @@ import { ageColumn, NONE, nameColumn } from '../cells.ts';
 import { groupKindOf } from '../identity.ts';
 import type { Column } from '../kind.ts';
 
-/** Who keeps the revision: "statefulset.apps/web". */
+/** The controller of the revision: "statefulset.apps/web". */
 function controllerCell(object: ControllerRevision): string {
   const owner = controllerOf(object);
   if (!owner) return NONE;

@@ -83,7 +83,7 @@ function readFields(words: readonly string[]): ReadSchedule {
   return neverComes(read) ? wrong('names a day that no month of it has, such as 30 February') : { kind: 'fields', fields: read };
 }
 
-/** Whether each of the months is too short for each of the days. With a day of the week, that comes all the same. */
+/** Whether every month is too short for every day. False with a day of the week: then a match of that is enough. */
 function neverComes({ dayOfMonth, month, dayOfWeek }: ScheduleFields): boolean {
   if (dayOfMonth.isStar || !dayOfWeek.isStar) return false;
   const first = dayOfMonth.values[0]!;

@@ -12,7 +12,7 @@ export interface Schedule {
   missed(after: Date, until: Date, most?: number): { readonly latest: Date | undefined; readonly count: number };
 }
 
-/** So many missed times are counted; more are as bad. */
+/** At most this many missed times are counted: the exact number of more does not matter. */
 const COUNTED = 100;
 const SECOND_MS = 1_000;
 

@@ -4,7 +4,6 @@ import { defineKind } from '../kind.ts';
 import { persistentVolumeClaimColumns } from './columns.ts';
 import { defaultPersistentVolumeClaim } from './defaults.ts';
 import { persistentVolumeClaimFields } from './fields.ts';
-import { persistentVolumeClaimLifecycle } from './lifecycle.ts';
 import { validatePersistentVolumeClaim, validatePersistentVolumeClaimUpdate } from './validate.ts';
 
 export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>()({
@@ -26,5 +25,9 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>()({
   warnings: fieldWarnings('berth.core.v1.PersistentVolumeClaim', persistentVolumeClaimFields),
   selectableFields: {},
   columns: persistentVolumeClaimColumns,
-  lifecycle: persistentVolumeClaimLifecycle,
+  lifecycle: {
+    prepareForCreate(claim) {
+      claim.status = { phase: 'Pending' };
+    },
+  },
 });

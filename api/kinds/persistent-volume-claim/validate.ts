@@ -26,7 +26,7 @@ export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim): Fie
   return [...out, ...checkFieldSupport(support(), claim).violations];
 }
 
-const CHANGEABLE = 'a claim cannot change; only its volume is set, once, and a class that nobody said';
+const CHANGEABLE = 'a claim cannot change; only a volume name or class that was not set can be set, once';
 
 /** A claim keeps what it asks for: volumes are chosen by it. The volume is set once, by the controller or a user. */
 export function validatePersistentVolumeClaimUpdate(

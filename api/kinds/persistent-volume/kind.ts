@@ -5,7 +5,6 @@ import { nodeOfVolume } from '../storage-class/local-path.ts';
 import { persistentVolumeColumns } from './columns.ts';
 import { defaultPersistentVolume } from './defaults.ts';
 import { persistentVolumeFields } from './fields.ts';
-import { persistentVolumeLifecycle } from './lifecycle.ts';
 import { validatePersistentVolume, validatePersistentVolumeUpdate } from './validate.ts';
 
 export const persistentVolume = defineKind<PersistentVolume>()({
@@ -30,5 +29,9 @@ export const persistentVolume = defineKind<PersistentVolume>()({
     'spec.local.nodeName': (volume) => (volume.spec?.persistentVolumeSource?.local && nodeOfVolume(volume)) || '',
   },
   columns: persistentVolumeColumns,
-  lifecycle: persistentVolumeLifecycle,
+  lifecycle: {
+    prepareForCreate(volume) {
+      volume.status = { phase: 'Pending' };
+    },
+  },
 });

@@ -34,14 +34,14 @@ export function decideEviction(budget: PodDisruptionBudget, pod: Pod, now: Date)
   }
   if ((status.observedGeneration ?? 0) < (metadata?.generation ?? 0)) return refused('has not been computed yet');
   if (Object.keys(disruptedPods).length > mostDisruptedPods)
-    return refused('waits for too many evictions that nobody has seen happen');
+    return refused('has too many evictions that its status does not show as done');
   if (disruptionsAllowed <= 0 && isPartOfUnknown(budget))
     return refused('cannot tell how many pods there should be, for none has a controller: set its spec.minAvailable to a number');
   if (disruptionsAllowed <= 0) return refused(`needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`);
   return { kind: 'counted', status: withDisruption(status, pod.metadata?.name ?? '', now) };
 }
 
-/** Its bound is a part of what the pods' controllers want, and there are none. */
+/** Whether the bound is relative to the replicas that the pods' controllers want, and no controller is known. */
 function isPartOfUnknown({ spec, status }: PodDisruptionBudget): boolean {
   const isPart = spec?.maxUnavailable !== undefined || spec?.minAvailable?.type === 1;
   return isPart && (status?.expectedPods ?? 0) === 0;

@@ -36,7 +36,7 @@ export function checkMirror(pod: Pod): FieldViolation[] {
   return [...bound, ...checkNoReferences(pod)];
 }
 
-/** A pod is made a mirror or not, for good. */
+/** Whether a pod is a mirror is immutable. */
 export function checkMirrorUpdate(next: Pod, previous: Pod): FieldViolation[] {
   const [now, was] = [mirroredUid(next), mirroredUid(previous)];
   if (now === was) return [];

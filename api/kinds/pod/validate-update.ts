@@ -78,7 +78,7 @@ function checkTolerations(out: Violations, next: readonly Toleration[], before: 
   }
 }
 
-/** A container that has ended for good does not come back, and addresses are addresses. */
+/** Rejects a container that runs again after it has ended for good, and invalid addresses. */
 export function validatePodStatusUpdate(next: Pod, previous: Pod): FieldViolation[] {
   const out: Violations = checkMirrorUpdate(next, previous);
   const { status } = next;

@@ -306,7 +306,7 @@ it.each<[string, Json, Json, string]>([
     'httpGet.port: invalid value "no_name"',
   ],
   [
-    'a scheme that nobody speaks',
+    'an unknown scheme',
     {},
     { livenessProbe: { httpGet: { port: 1, scheme: 'FTP' } } },
     'httpGet.scheme: unsupported value "FTP"',
@@ -336,13 +336,13 @@ it.each<[string, Json, Json, string]>([
     'stopSignal: invalid value "SIGUSR1": needs spec.os.name',
   ],
   [
-    'a stop signal that nobody knows',
+    'an unknown stop signal',
     { os: { name: 'linux' } },
     { lifecycle: { stopSignal: 'SIGRTMIN+16' } },
     'stopSignal: invalid value "SIGRTMIN+16"',
   ],
   [
-    'a hook over TCP, which nobody runs',
+    'a hook over TCP, which is not supported',
     {},
     { lifecycle: { preStop: { tcpSocket: { port: 1 } } } },
     'preStop.tcpSocket: forbidden',

@@ -1,9 +1,12 @@
-import { type FieldSupportTable, warned, works } from '../field-support.ts';
+import { type FieldSupportTable, warnedInPart, works } from '../field-support.ts';
 import { metadataFields } from '../metadata-fields.ts';
 
-/** What Berth does with each field of a Service: it keeps them. */
+/** What Berth does with each field of a Service: it gives addresses and ports, and keeps endpoints. */
 export const serviceFields: FieldSupportTable = {
   ...metadataFields,
-  spec: warned('Services get addresses and names from a later version on: nothing acts on it yet'),
+  spec: warnedInPart(
+    'a Service has its address, node ports and endpoints, but nothing answers at the address yet, and its name does not ' +
+      'resolve: a later version carries its connections',
+  ),
   status: works,
 };

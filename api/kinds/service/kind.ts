@@ -5,7 +5,7 @@ import { serviceColumns } from './columns.ts';
 import { defaultService } from './defaults.ts';
 import { serviceFields } from './fields.ts';
 import { serviceLifecycle } from './lifecycle.ts';
-import { validateService, validateServiceStatus, validateServiceUpdate } from './validate.ts';
+import { validateNewService, validateService, validateServiceStatus, validateServiceUpdate } from './validate.ts';
 
 export const service = defineKind<Service>()({
   kind: 'Service',
@@ -18,10 +18,13 @@ export const service = defineKind<Service>()({
   message: 'berth.core.v1.Service',
   service: 'berth.core.v1.Services',
   durability: 'synced',
+  // An address that a delete gave back is free for the next create.
+  shownBeforeAcknowledged: true,
   hasStatus: true,
   nameRule: 'label',
   defaults: defaultService,
   validate: validateService,
+  validateCreate: validateNewService,
   validateUpdate: validateServiceUpdate,
   validateStatusUpdate: validateServiceStatus,
   warnings: fieldWarnings('berth.core.v1.Service', serviceFields),

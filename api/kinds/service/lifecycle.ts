@@ -30,9 +30,17 @@ function keep(spec: ServiceSpec, before: ServiceSpec): void {
     if (before.clusterIP) spec.clusterIP = before.clusterIP;
     if (before.clusterIPs) spec.clusterIPs = before.clusterIPs;
   }
+  if (hasAddress(spec) && hasAddress(before)) keepFamilies(spec, before);
   if (hasNodePorts(spec) && hasNodePorts(before)) keepNodePorts(spec.ports ?? [], before.ports ?? []);
   if (needsHealthCheck(spec) && needsHealthCheck(before) && !spec.healthCheckNodePort && before.healthCheckNodePort)
     spec.healthCheckNodePort = before.healthCheckNodePort;
+}
+
+function keepFamilies(spec: ServiceSpec, before: ServiceSpec): void {
+  if (!spec.ipFamilyPolicy && before.ipFamilyPolicy) spec.ipFamilyPolicy = before.ipFamilyPolicy;
+  if (spec.ipFamilies?.length || !before.ipFamilies?.length) return;
+  // The policy of one family gives up the second, unless the update says another.
+  spec.ipFamilies = spec.ipFamilyPolicy === 'SingleStack' ? before.ipFamilies.slice(0, 1) : before.ipFamilies;
 }
 
 const nameOf = ({ port = 0, protocol = '' }: ServicePort): string => `${protocol}/${port}`;

@@ -11,7 +11,8 @@ function service(spec: ServiceSpec = {}): Service {
 }
 
 const fields = (list: readonly { field: string }[]): string[] => list.map(({ field }) => field);
-const refused = (spec: ServiceSpec): string[] => fields(kind.validate(service(spec)));
+const refused = (spec: ServiceSpec): string[] =>
+  fields([...kind.validate(service(spec)), ...(kind.validateCreate?.(service(spec)) ?? [])]);
 const balanced = (spec: ServiceSpec = {}): ServiceSpec => ({ type: 'LoadBalancer', ...spec });
 
 describe('the defaults of a service', () => {
@@ -57,6 +58,7 @@ describe('a service', () => {
     ['a port twice', ports({ port: 80, name: 'a' }, { port: 80, name: 'b' }), ['spec.ports[1]']],
     ['a port twice, by two protocols', ports({ port: 53, name: 'a' }, { port: 53, name: 'b', protocol: 'UDP' }), []],
     ['a port with capitals in its name', ports({ port: 80, name: 'HTTP' }), ['spec.ports[0].name']],
+    ['SCTP', ports({ port: 80, protocol: 'SCTP' }), ['spec.ports[0].protocol']],
     ['a protocol that does not exist', ports({ port: 80, protocol: 'HTTP' }), ['spec.ports[0].protocol']],
     [
       'a port of pods whose name is none',
@@ -148,6 +150,18 @@ describe('a change of a service', () => {
   it.each<[string, ServiceSpec, ServiceSpec, ServiceSpec]>([
     ['the address that it does not mention', {}, { clusterIP: '10.0.0.1' }, { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'] }],
     [
+      'the families that it does not mention',
+      {},
+      { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
+      { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
+    ],
+    [
+      'the first family alone for the policy of one',
+      { ipFamilyPolicy: 'SingleStack' },
+      { ipFamilies: ['IPv4', 'IPv6'], ipFamilyPolicy: 'PreferDualStack' },
+      { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
+    ],
+    [
       'the ports of nodes that it does not mention',
       { type: 'NodePort' },
       { type: 'NodePort', ports: [{ port: 80, nodePort: 30_080 }] },
@@ -182,6 +196,20 @@ describe('a change of a service', () => {
     ],
     ['an address that it had none of', { clusterIP: '10.0.0.2' }, {}, []],
     ['a second address', { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1', 'fd00::1'] }, { clusterIP: '10.0.0.1' }, []],
+    [
+      'its second address',
+      { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1', 'fd00::2'] },
+      { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1', 'fd00::1'] },
+      ['spec.clusterIPs[1]'],
+    ],
+    [
+      'its second address, with one family wanted',
+      { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'], ipFamilyPolicy: 'SingleStack' },
+      { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1', 'fd00::1'] },
+      [],
+    ],
+    ['SCTP that is new', { ports: [{ port: 80, protocol: 'SCTP' }] }, {}, ['spec.ports[0].protocol']],
+    ['SCTP that it has', { ports: [{ port: 80, protocol: 'SCTP' }] }, { ports: [{ port: 80, protocol: 'SCTP' }] }, []],
     ['its first family', { ipFamilies: ['IPv6'] }, { ipFamilies: ['IPv4'] }, ['spec.ipFamilies[0]']],
     [
       'its class of load balancers',
@@ -199,9 +227,10 @@ describe('a change of a service', () => {
 });
 
 describe('what is told of a service', () => {
-  it('is that nothing acts on it yet, once', () => {
+  it('is that its address does not answer yet, once', () => {
     expect(kind.warnings?.({ spec: { ports: [{ port: 80 }], selector: { a: 'b' } } })).toEqual([
-      'spec is not acted on: Services get addresses and names from a later version on: nothing acts on it yet',
+      'spec is not acted on in full: a Service has its address, node ports and endpoints, but nothing answers at the ' +
+        'address yet, and its name does not resolve: a later version carries its connections',
     ]);
   });
 

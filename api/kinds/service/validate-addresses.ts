@@ -4,6 +4,8 @@ import { ipVersion } from '../../meta/ip.ts';
 import { checkOneOf, type Violations } from '../checks.ts';
 import { isHeadless } from './defaults.ts';
 
+/** What a port may speak, by Kubernetes' rules; of services, SCTP is refused by a rule of its own. */
+export const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
 const FAMILIES = ['IPv4', 'IPv6'];
 const POLICIES = ['SingleStack', 'PreferDualStack', 'RequireDualStack'];
 const ADDRESSES = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'] as const;
@@ -62,8 +64,8 @@ const SPECIAL: readonly (readonly [range: RegExp, what: string])[] = [
   [/^(224\.0\.0\.|ff02:)/i, 'must not be a link-local multicast address'],
 ];
 
-/** An address of a node that the service should answer as well. */
-export function checkExternalIp(out: Violations, field: string, ip: string): void {
+/** An address that is the same place from everywhere: a node's, an endpoint's. */
+export function checkPlaceIp(out: Violations, field: string, ip: string): void {
   const why = ipVersion(ip) === 0 ? 'must be an IP address' : SPECIAL.find(([range]) => range.test(ip))?.[1];
   if (why) out.push(invalidValue(field, ip, why));
 }

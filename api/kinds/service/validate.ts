@@ -6,15 +6,14 @@ import { labelNameError, portNameError, qualifiedNameError, subdomainNameError }
 import { checkIp, checkOneOf, checkPort, checkRange, checkRule, type Violations } from '../checks.ts';
 import { validateLabels } from '../metadata.ts';
 import { isHeadless, isReachedFromOutside, needsHealthCheck } from './defaults.ts';
-import { checkAddresses, checkExternalIp } from './validate-addresses.ts';
+import { checkAddresses, checkPlaceIp, PROTOCOLS } from './validate-addresses.ts';
 
 const TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'];
-const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
 const POLICIES = ['Cluster', 'Local'];
 const DISTRIBUTIONS = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
 const AFFINITY_MAX_SECONDS = 86_400;
 
-/** Kubernetes' rules, but for those of what it allocates: nothing needs an address or a port of the nodes. */
+/** Kubernetes' rules, but for those of what the server allocates (apiserver/registry/service-claims.ts). */
 export function validateService({ spec = {} }: Service): FieldViolation[] {
   const out: Violations = [];
   checkOneOf(out, 'spec', '.type', spec.type, TYPES);
@@ -24,7 +23,7 @@ export function validateService({ spec = {} }: Service): FieldViolation[] {
   checkAffinity(out, spec);
   checkAddresses(out, spec);
   spec.externalIPs?.forEach((ip, i) => {
-    checkExternalIp(out, `spec.externalIPs[${i}]`, ip);
+    checkPlaceIp(out, `spec.externalIPs[${i}]`, ip);
   });
   checkLoadBalancer(out, spec);
   checkTraffic(out, spec);
@@ -114,6 +113,20 @@ function checkTraffic(out: Violations, spec: ServiceSpec): void {
   }
 }
 
+/** What no version of Berth could do for a new service. */
+export function validateNewService({ spec = {} }: Service): FieldViolation[] {
+  return newSctpPorts(spec, {});
+}
+
+/** Ports that a service already has, from a version that kept anything, stay. */
+function newSctpPorts({ ports = [] }: ServiceSpec, previous: ServiceSpec): FieldViolation[] {
+  const had = new Set((previous.ports ?? []).flatMap(({ protocol, port }) => (protocol === 'SCTP' ? [port] : [])));
+  return ports.flatMap(({ protocol, port }, i) => {
+    if (protocol !== 'SCTP' || had.has(port)) return [];
+    return [invalidValue(`spec.ports[${i}].protocol`, protocol, 'services carry TCP and UDP only, SCTP is not there')];
+  });
+}
+
 /** What clients and load balancers know it by stays: its first address, its class, its port for health checks. */
 export function validateServiceUpdate({ spec: next = {} }: Service, { spec: previous = {} }: Service): FieldViolation[] {
   const out: Violations = [];
@@ -122,6 +135,8 @@ export function validateServiceUpdate({ spec: next = {} }: Service, { spec: prev
     const [now, was] = [next[name]?.[0], previous[name]?.[0]];
     if (hadAddress && was && now !== was) out.push(invalidValue(`spec.${name}[0]`, now, `cannot change, it is "${was}"`));
   }
+  if (hadAddress) checkSecondAddress(out, next, previous);
+  out.push(...newSctpPorts(next, previous));
   const wasBalanced = next.type === 'LoadBalancer' && previous.type === 'LoadBalancer';
   if (wasBalanced && next.loadBalancerClass !== previous.loadBalancerClass)
     out.push(invalidValue('spec.loadBalancerClass', next.loadBalancerClass, 'cannot change while type is LoadBalancer'));
@@ -129,6 +144,18 @@ export function validateServiceUpdate({ spec: next = {} }: Service, { spec: prev
   if (needsHealthCheck(next) && needsHealthCheck(previous) && port && next.healthCheckNodePort !== port)
     out.push(forbidden('spec.healthCheckNodePort', `cannot change, it is ${port}`));
   return out;
+}
+
+/** A second address or family may come, and go with the policy SingleStack, but does not change. */
+function checkSecondAddress(out: Violations, next: ServiceSpec, previous: ServiceSpec): void {
+  if (next.ipFamilyPolicy === 'SingleStack') return;
+  for (const name of ['clusterIPs', 'ipFamilies'] as const) {
+    const [now, was] = [next[name]?.[1], previous[name]?.[1]];
+    if (was && now !== was) {
+      const why = `cannot change, it is "${was}"; ipFamilyPolicy SingleStack takes it away`;
+      out.push(invalidValue(`spec.${name}[1]`, now, why));
+    }
+  }
 }
 
 export function validateServiceStatus({ spec, status }: Service): FieldViolation[] {

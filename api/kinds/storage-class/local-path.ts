@@ -1,7 +1,7 @@
 import type { PersistentVolume, StorageClass } from '../../generated/types.ts';
 import { annotations } from '../../meta/well-known.ts';
 
-/** Who makes volumes that are folders of the nodes: Berth itself. */
+/** The provisioner of volumes that are folders of the nodes: Berth itself. */
 export const localPathProvisioner = 'berth.io/local-path';
 /** The same under the name that manifests written for K3s use. */
 const localPathNames: readonly string[] = [localPathProvisioner, 'rancher.io/local-path'];

@@ -54,7 +54,7 @@ async function world() {
 const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
 const boundObjectRef = { kind: 'Pod', name: 'p' };
 
-test('a token says whose it is, for an hour, to whoever has the published key', async () => {
+test('a token names its account, for an hour, to holders of the published key', async () => {
   const { tokens, keys, make } = await world();
   const token = await make();
   expect(tokens.find(token)).toEqual({
@@ -149,9 +149,9 @@ describe('a token does not count', () => {
       'not signed with ES256',
     ],
     [
-      'with a head that asks for more',
+      'with critical parameters in its header',
       async (all) => forged(all, await all.make(), { crit: ['x'] }, {}),
-      'what nobody here knows',
+      'its header has critical parameters (crit), which this server does not support',
     ],
     [
       'without a key that it names',
@@ -196,7 +196,7 @@ describe('a wish for a token', () => {
     ['bound to a pod that is not there', { boundObjectRef: { kind: 'Pod', name: 'none' } }, { code: 'NOT_FOUND' }],
     ['bound to a pod of another account', { boundObjectRef: { kind: 'Pod', name: 'other' } }, { code: 'INVALID_ARGUMENT' }],
     ['bound to another pod of the name', { boundObjectRef: { ...boundObjectRef, uID: 'x' } }, { code: 'ABORTED' }],
-    ['for nobody', { audiences: [''] }, { code: 'INVALID_ARGUMENT' }],
+    ['for an empty audience', { audiences: [''] }, { code: 'INVALID_ARGUMENT' }],
   ])('that is %s is refused', async (_, spec, error) => {
     const { tokens } = await world();
     await expect(tokens.create(ci, spec)).rejects.toMatchObject(error);

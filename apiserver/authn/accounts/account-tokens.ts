@@ -61,7 +61,7 @@ export class AccountTokens implements TokenTable {
     return this.review(token, [TOKEN_ISSUER])?.identity;
   }
 
-  /** The same of a token for another audience: for which of the audiences it is, one of them at least. */
+  /** Reviews a token for other audiences: gives those of `audiences` that it is for, at least one. Throws as `find`. */
   review(token: string, audiences: readonly string[]): ReviewedToken | undefined {
     if (!isJsonWebToken(token)) return undefined;
     const { claims, identity } = this.checked.get(token) ?? this.check(token);

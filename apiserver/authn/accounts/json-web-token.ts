@@ -42,7 +42,7 @@ export function readToken(text: string, keyOf: (id: string) => TokenKey | undefi
   const [head = '', body = '', signature = ''] = text.split('.');
   const header = parse(head) as { alg?: unknown; kid?: unknown; crit?: unknown } | undefined;
   if (header?.alg !== ALG) return `it is not signed with ${ALG}`;
-  if (header.crit !== undefined) return 'it asks for what nobody here knows';
+  if (header.crit !== undefined) return 'its header has critical parameters (crit), which this server does not support';
   const key = typeof header.kid === 'string' ? keyOf(header.kid) : undefined;
   if (!key) return 'it is not signed with a key of this cluster';
   const options = { key: key.publicKey, dsaEncoding: 'ieee-p1363' } as const;

@@ -60,7 +60,7 @@ export class TokenKeys {
     return all;
   }
 
-  /** Those that count, the one that signs first. */
+  /** The keys that verify tokens at this time, the one that signs first. */
   list(now: number): readonly TokenKey[] {
     return this.keys.filter(({ madeAt }) => now - madeAt < KEPT_MS);
   }

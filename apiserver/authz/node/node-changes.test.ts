@@ -37,7 +37,7 @@ test('a node lets volumes go that only it has, are deleted and wait for it', () 
     expect(() => checkNodeChange(node, patch, wrong)).toThrow('may not patch persistentvolume "v"');
 });
 
-test('a node makes mirror pods of its own, and nobody but administrators makes others', () => {
+test('a node makes mirror pods of its own, and only administrators make others', () => {
   const create = access('create', 'Pod', 'p');
   const mirrorOn = (nodeName?: string) => ({
     ...boundTo(nodeName),

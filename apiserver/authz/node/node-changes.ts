@@ -107,6 +107,10 @@ export function checkNodeCreate(identity: Identity, { kind, name }: Access, obje
   if (kind === 'Node' && isNode(identity)) {
     const tie = tieOf(object);
     if (tie) throw permissionDenied(`node "${name}" may not give itself ${tie}: that is for administrators`);
+    // With a range of its own choice a node would take over others' addresses.
+    const { podCIDR, podCIDRs = [] } = (object as Node).spec ?? {};
+    if (podCIDR || podCIDRs.length > 0)
+      throw permissionDenied(`node "${name}" may not give itself spec.podCIDR: that is for administrators`);
     checkAgentVersion(name, object as Node, undefined);
   }
   // Requests expire; what is tied would stay, and they are counted for all nodes together.

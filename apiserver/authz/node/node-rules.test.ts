@@ -45,7 +45,7 @@ function world() {
   return { ...made, may: (what: Access, who = n1) => made.authorizer.may(who, what) };
 }
 
-describe('the node n1, and whoever stole its certificate,', () => {
+describe('the node n1, or a thief of its certificate,', () => {
   const all = ['get', 'create', 'update', 'patch', 'delete', 'update-status', 'patch-status'] as const;
   it.each<[string, Access, boolean]>([
     ['reads its own Node', access('get', 'Node', 'n1', ''), true],
@@ -98,7 +98,7 @@ describe('the node n1, and whoever stole its certificate,', () => {
     ['makes a token of an account that no pod has yet', access('create-token', 'ServiceAccount', 'open'), false],
     ['makes a token in another namespace', access('create-token', 'ServiceAccount', 'mine', 'kube-system'), false],
     ['asks whose a token is', access('create', 'TokenReview', '', ''), false],
-    ['becomes somebody else', { verb: 'impersonate', kind: 'User', namespace: '', name: 'admin' }, false],
+    ['impersonates another user', { verb: 'impersonate', kind: 'User', namespace: '', name: 'admin' }, false],
   ])('%s: %#', (_, what, answer) => {
     expect(world().may(what)).toBe(answer);
   });

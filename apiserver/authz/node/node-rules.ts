@@ -3,7 +3,11 @@ import type { Attributes } from '../attributes.ts';
 import type { NodeGraph } from './node-graph.ts';
 
 /** Objects of the cluster that reveal nothing of pods, and that agents look up. */
-const SHARED: readonly string[] = ['node.k8s.io/runtimeclasses', 'storage.k8s.io/storageclasses'];
+const SHARED: readonly string[] = [
+  'node.k8s.io/runtimeclasses',
+  'storage.k8s.io/storageclasses',
+  'networking.berth.io/nodenetworks',
+];
 const READ: readonly string[] = ['get', 'list', 'watch'];
 /** An agent creates and updates these objects, but may not delete them. */
 const KEEP: readonly string[] = ['get', 'list', 'watch', 'create', 'update', 'patch'];

@@ -24,7 +24,7 @@ const showing = (...audiences: (string | undefined)[]): Pod => ({
 const on = (nodeName: string | undefined): Pod =>
   ({ ...showing(undefined), spec: { ...showing(undefined).spec, nodeName } }) as Pod;
 
-describe('a node, and whoever stole its certificate, gets a token', () => {
+describe('a node, or a thief of its certificate, gets a token', () => {
   it.each<[string, TokenRequestSpec, Pod]>([
     ['for the API server', bound, showing(undefined)],
     ['for whom the pod names', { ...bound, audiences: ['vault'] }, showing('x', 'vault')],
@@ -33,14 +33,19 @@ describe('a node, and whoever stole its certificate, gets a token', () => {
   });
 });
 
-describe('a node, and whoever stole its certificate, gets no token', () => {
+describe('a node, or a thief of its certificate, gets no token', () => {
   it.each<[string, TokenRequestSpec, Pod | undefined, string]>([
     ['that is bound to nothing', {}, undefined, 'it is not bound to a pod'],
     ['of a pod of another node', bound, on('n2'), 'it is bound to the pod "web", which does not run on this node'],
     ['of a pod without a node', bound, on(undefined), 'which does not run on this node'],
     ['without a uid', { boundObjectRef: { kind: 'Pod', name: 'web' } }, showing(undefined), 'without a uid'],
-    ['for somebody whom the pod does not name', { ...bound, audiences: ['bank'] }, showing('vault'), 'shows a token for "bank"'],
-    ['for somebody more', { ...bound, audiences: ['vault', 'bank'] }, showing('vault'), 'shows a token for "bank"'],
+    [
+      'for an audience that the pod does not name',
+      { ...bound, audiences: ['bank'] },
+      showing('vault'),
+      'shows a token for "bank"',
+    ],
+    ['for one more audience', { ...bound, audiences: ['vault', 'bank'] }, showing('vault'), 'shows a token for "bank"'],
     ['for the API server when the pod has others only', bound, showing('vault'), 'shows a token for the API server'],
     ['of a pod that shows none', bound, showing(), 'shows a token for the API server'],
   ])('%s', (_, spec, pod, why) => {

@@ -55,7 +55,7 @@ describe('the built-in roles', () => {
     expect(allowed).toBe(may);
   });
 
-  it('take in a role of somebody by its label, and let it go', () => {
+  it('aggregate a role of a user by its label, and drop it again', () => {
     const mine: ClusterRole = {
       metadata: { name: 'mine', labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },
       rules: [rule('get toys')],

@@ -30,7 +30,7 @@ const makeRole = (name: string, rules: PolicyRule[], labels: Record<string, stri
   rules,
 });
 
-/** One that is made of all that have a label; and, unless it is the widest, part of the next. */
+/** A cluster role that aggregates all roles with its label; with `partOf` it is aggregated into that role itself. */
 const aggregated = (name: string, partOf?: string): ClusterRole => ({
   ...makeRole(name, [], partOf === undefined ? {} : { [`${AGGREGATE}${partOf}`]: 'true' }),
   aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [`${AGGREGATE}${name}`]: 'true' } }] },
@@ -56,6 +56,8 @@ const viewRules: PolicyRule[] = [
   rule(READ, CORE, 'events', 'namespaces', 'namespaces/status', 'serviceaccounts', 'services', 'services/status'),
   rule(READ, CORE, 'replicationcontrollers', 'replicationcontrollers/scale', 'replicationcontrollers/status'),
   rule(READ, APPS, 'controllerrevisions', 'daemonsets', 'daemonsets/status', ...scalable, ...statusOf(scalableKinds)),
+  rule(READ, CORE, 'endpoints'),
+  rule(READ, 'discovery.k8s.io', 'endpointslices'),
   rule(READ, CORE, 'limitranges', 'resourcequotas', 'resourcequotas/status'),
   rule(READ, 'batch', 'jobs', 'jobs/status', 'cronjobs', 'cronjobs/status'),
   rule(READ, 'autoscaling', 'horizontalpodautoscalers', 'horizontalpodautoscalers/status'),
@@ -122,6 +124,7 @@ const nodeRules: PolicyRule[] = [
   rule([...READ, 'patch'], CORE, 'persistentvolumes'),
   requestCertificates,
   rule(READ, 'node.k8s.io', 'runtimeclasses'),
+  rule(READ, 'networking.berth.io', 'nodenetworks'),
   rule(READ, 'storage.k8s.io', 'storageclasses'),
   rule([...READ, 'create', 'update', 'patch', 'delete'], 'metrics.k8s.io', 'nodemetrics'),
   writeEvents,

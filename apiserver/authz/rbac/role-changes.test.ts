@@ -47,7 +47,7 @@ describe('who holds some rules', () => {
   });
 });
 
-describe('somebody with a few rights', () => {
+describe('a user with a few rights', () => {
   /** Anna holds `own` everywhere and what is said besides. */
   function world(...more: PolicyRule[]) {
     const made = createRoleWorld();
@@ -115,7 +115,7 @@ describe('somebody with a few rights', () => {
       ['RoleBinding', 'default'],
     ] as const) {
       expect(() => create(kind, binding('large'), namespace)).toThrow(
-        'user "anna" cannot give the ClusterRole "large" to anybody: the user does not hold get of secrets',
+        'user "anna" cannot grant the ClusterRole "large": the user does not hold get of secrets',
       );
       expect(() => create(kind, binding('nothing'), namespace)).toThrow('there is no such role');
       expect(() => change(kind, binding('large', 'ClusterRole', 'anna'), binding('large'), namespace)).toThrow();

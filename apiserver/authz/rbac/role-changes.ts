@@ -61,7 +61,7 @@ function checkBinding(
   const missing = rules && missingRules(ask.held, rules, access.namespace);
   if (missing?.length === 0) return;
   const why = missing ? `the user does not hold ${missing.map(ruleText).join('; ')}` : 'there is no such role';
-  throw permissionDenied(`user "${ask.user}" cannot give the ${kind} "${name}" to anybody: ${why}`);
+  throw permissionDenied(`user "${ask.user}" cannot grant the ${kind} "${name}": ${why}`);
 }
 
 const wordOf = ({ kind }: Access): string => (kind === 'Role' ? 'role' : 'cluster role');

@@ -15,7 +15,7 @@ function remembered(set: RuleSet): { readonly count: number; readonly longest: n
   return { count: keys.length, longest: Math.max(...keys.map((key) => key.length)) };
 }
 
-it('remembers a bounded number of questions, whatever somebody asks', () => {
+it('remembers a bounded number of questions, whatever is asked', () => {
   const set = new RuleSet(new Map([['team', [rule('get pods')]]]));
   for (let i = 0; i < 5_000; i++) expect(set.allows(ask({ namespace: `n${i}` }))).toBe(false);
   expect(set.allows(ask({}))).toBe(true);

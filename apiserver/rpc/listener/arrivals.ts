@@ -43,7 +43,7 @@ export interface ArrivalsOptions {
   readonly limits: ArrivalLimits;
   readonly now: () => number;
   readonly refusals: Pick<Refusals, 'note'>;
-  /** Whose connection it is: a user, or the address of a connection that has not authenticated. */
+  /** The client of a connection: a user, or the address of a connection that has not authenticated. */
   readonly clientOf: (session: ServerHttp2Session) => string;
 }
 

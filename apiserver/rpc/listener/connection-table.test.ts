@@ -18,14 +18,14 @@ const limits = { total: 6, perPeer: 4, unknownTotal: 4, unknownPerPeer: 2 };
 const names = (table: ConnectionTable<Fake>): string[] => [...table].map(({ name }) => name);
 
 describe('ConnectionTable', () => {
-  it('lets the newcomer of an address take the place of its oldest connection on which nobody said who he is', () => {
+  it('evicts the oldest unauthenticated connection of an address for a new one from there', () => {
     const table = new ConnectionTable<Fake>(limits);
     for (const name of ['1', '2']) expect(table.admit(new Fake(name))).toEqual({ admitted: true });
     expect(table.admit(new Fake('3'))).toMatchObject({ admitted: true, evicted: { name: '1' }, limit: 'peer' });
     expect(names(table)).toEqual(['2', '3']);
   });
 
-  it('never takes the place of one that said who it is', () => {
+  it('never evicts an authenticated connection for a new one', () => {
     const table = new ConnectionTable<Fake>(limits);
     const own = Array.from({ length: 4 }, (_, i) => new Fake(`known-${i}`));
     for (const each of own) {

@@ -72,6 +72,6 @@ async function serve(tunnels: Tunnels, call: Duplex, context: CallContext): Prom
     const stream = { frames, send: (frame: Buffer) => send(call, frame, context.signal), close: resolve };
     context.signal.addEventListener('abort', () => resolve());
     if (tunnels.serve(streamId, (node) => mayBeNode(context.identity, node), stream)) return;
-    reject(failedPrecondition('StreamNotWanted', `nobody waits for stream "${streamId}"`));
+    reject(failedPrecondition('StreamNotWanted', `no session waits for stream "${streamId}"`));
   });
 }

@@ -77,13 +77,13 @@ describe('the linearizability checker finds', () => {
     expect(isLinearizable(created, op('delete', [3, 4]), op('get', [5, 6], { value: 'a' }))).toBe(false);
   });
 
-  it('an ALREADY_EXISTS of a create that nobody can read afterwards', () => {
+  it('an ALREADY_EXISTS of a create that no read shows afterwards', () => {
     const running = op('create', [1, 10], { value: 'a' });
     const refused = op('create', [2, 3], { value: 'b', answer: 'exists' });
     expect(isLinearizable(running, refused, op('get', [4, 5], { answer: 'not-found' }))).toBe(false);
   });
 
-  it('a value that nobody wrote, and one from the future', () => {
+  it('a value that was never written, and one from the future', () => {
     expect(isLinearizable(created, op('get', [3, 4], { value: 'z' }))).toBe(false);
     expect(isLinearizable(created, op('get', [3, 4], { value: 'b' }), op('put', [5, 6], { value: 'b' }))).toBe(false);
   });

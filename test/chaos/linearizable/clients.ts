@@ -141,7 +141,7 @@ export class Registers {
       return true;
     } catch (error) {
       const answer = isNotFound(error) ? 'not-found' : answers[(error as { code?: string }).code ?? ''];
-      // Who names no version is refused only when too many others write: that says nothing of the object.
+      // A write without a version conflicts only when too many others write: that says nothing of the object.
       if (answer === 'conflict' && plan.expected === undefined) return true;
       if (answer !== undefined) {
         keep({ answer, returnedAt: this.#ticks.next(), value: isRead ? undefined : plan.value });

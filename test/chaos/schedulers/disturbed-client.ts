@@ -32,7 +32,7 @@ function disturbedWatch<T extends ApiObject, C extends Pick<ResourceClient<T>, '
       const past: WatchEvent<T>[] = [];
       for await (const batch of resource.watch(scope, call)) {
         if (chance.below(4) === 0) await delay(chance.below(longestDelayMs));
-        // Again, in order, as after a reconnection from an older version: what each object is in the end is told last.
+        // Again, in order, as after a reconnection from an older version: the final state of each object comes last.
         const again = chance.below(5) === 0 ? past.slice(-chance.below(remembered)) : [];
         past.push(...batch.filter(({ type }) => type !== 'BOOKMARK'));
         past.splice(0, Math.max(0, past.length - remembered));

@@ -1,0 +1,71 @@
+import { formatRange, type Range } from './ipv4.ts';
+import { type LinkOwner, tagOf } from './link-commands.ts';
+
+export const tableOf = (owner: LinkOwner): string => `berth-${tagOf(owner)}`;
+const chainOf = (owner: LinkOwner): string => `BERTH-${tagOf(owner).toUpperCase()}`;
+
+export interface Outside {
+  /** This node's pods. */
+  readonly range: Range;
+  /** The other nodes' pods. */
+  readonly others: readonly Range[];
+  /** The addresses of the cluster's nodes. */
+  readonly nodes: readonly string[];
+}
+
+/**
+ * For `nft -f -`: what leaves the cluster gets the machine's address; pods keep theirs among themselves and towards
+ * nodes. Replaces the table as a whole, in one step. TCP learns how large packets may be before it sends one that a
+ * tunnel has no room for.
+ */
+export function tableCommands(owner: LinkOwner, { range, others, nodes }: Outside): string[] {
+  const inside = [...[range, ...others].map(formatRange), ...nodes.map((address) => `${address}/32`)];
+  return [
+    `table ip ${tableOf(owner)} {}`,
+    `delete table ip ${tableOf(owner)}`,
+    `table ip ${tableOf(owner)} {`,
+    `  set inside { type ipv4_addr; flags interval; auto-merge; elements = { ${inside.join(', ')} } }`,
+    '  chain postrouting {',
+    '    type nat hook postrouting priority srcnat;',
+    `    ip saddr ${formatRange(range)} ip daddr != @inside fib daddr type unicast masquerade`,
+    '  }',
+    '  chain forward {',
+    '    type filter hook forward priority mangle;',
+    `    ip saddr ${formatRange(range)} tcp flags syn tcp option maxseg size set rt mtu`,
+    `    ip daddr ${formatRange(range)} tcp flags syn tcp option maxseg size set rt mtu`,
+    '  }',
+    '}',
+  ];
+}
+
+/**
+ * A shell script. Docker drops what is forwarded, and an accept in a table of ours would not end that: a chain of ours
+ * in the engine's own table does, called before anything of Docker's that drops. Prints "mended" when something was
+ * missing.
+ */
+export function forwardScript(owner: LinkOwner, range: Range, iptables: string): string {
+  const chain = chainOf(owner);
+  const rules = [`-s ${formatRange(range)} -j ACCEPT`, `-d ${formatRange(range)} -j ACCEPT`];
+  const has = [`${iptables} -w -C FORWARD -j ${chain}`, ...rules.map((rule) => `${iptables} -w -C ${chain} ${rule}`)];
+  return [
+    `if { ${has.join(' && ')}; } 2>/dev/null; then exit 0; fi`,
+    `${iptables} -w -N ${chain} 2>/dev/null || ${iptables} -w -F ${chain}`,
+    ...rules.map((rule) => `${iptables} -w -A ${chain} ${rule}`),
+    `${iptables} -w -D FORWARD -j ${chain} 2>/dev/null || :`,
+    // DOCKER-USER, where it is called first, is for the machine's operator: it stays in front.
+    `if [ "$(${iptables} -w -S FORWARD | grep '^-A' | head -n 1)" = "-A FORWARD -j DOCKER-USER" ]; then at=2; else at=1; fi`,
+    `${iptables} -w -I FORWARD $at -j ${chain}`,
+    'echo mended',
+  ].join('\n');
+}
+
+/** A shell script that takes it all away again. */
+export function removeScript(owner: LinkOwner, iptables: string): string {
+  const chain = chainOf(owner);
+  return [
+    `nft delete table ip ${tableOf(owner)} 2>/dev/null || :`,
+    `${iptables} -w -D FORWARD -j ${chain} 2>/dev/null || :`,
+    `${iptables} -w -F ${chain} 2>/dev/null || :`,
+    `${iptables} -w -X ${chain} 2>/dev/null || :`,
+  ].join('\n');
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { numberOf } from './ipv4.ts';
+
+/** What a pod sends everything to. Link-local: no route to it leaves the machine, and it needs no address of the range. */
+export const gateway = '169.254.1.1';
+/** Of the machine's end of every pod's pair: each is a link of its own, so that they may be equal. */
+export const gatewayMac = '0a:be:27:00:00:01';
+/** What the pair is called inside the pod. */
+export const podLink = 'eth0';
+/** Of the machine's ends: "bth" and 12 digits; no engine names its links so. */
+const linkName = /^bth[0-9a-f]{12}$/;
+
+/** Who made a link: agents of several installations may share a machine. */
+export interface LinkOwner {
+  /** The installation, by its data directory. */
+  readonly dataDir: string;
+  readonly nodeName: string;
+}
+
+export interface PodLink {
+  /** The sandbox's pod. */
+  readonly podUid: string;
+  readonly address: string;
+  /** A process in the pod's network namespace. */
+  readonly pid: number;
+  /** In bytes. */
+  readonly mtu: number;
+}
+
+/** The machine's end of a pod's pair. 15 characters, the longest that Linux takes. */
+export function linkNameOf(owner: LinkOwner, address: string): string {
+  return `bth${digestOf(`${owner.dataDir}/${owner.nodeName}/${address}`, 12)}`;
+}
+
+/** Names of tables, chains and tunnels carry it: several owners may share a machine. */
+export const tagOf = ({ dataDir, nodeName }: LinkOwner): string => digestOf(`${dataDir}/${nodeName}`, 8);
+
+/** Stands at the link as its alias, and says to whom it belongs. */
+const aliasOf = (owner: LinkOwner): string => `berth ${tagOf(owner)}`;
+
+const digestOf = (text: string, digits: number): string => createHash('sha256').update(text).digest('hex').slice(0, digits);
+
+export function isOurs(link: { readonly ifname?: string; readonly ifalias?: string }, owner: LinkOwner): boolean {
+  return linkName.test(link.ifname ?? '') && link.ifalias === aliasOf(owner);
+}
+
+/** Computed from the address, so that the machine knows it without asking: locally administered, as its second digit says. */
+export function macOf(address: string): string {
+  const number = numberOf(address);
+  const bytes = [24, 16, 8, 0].map((bits) => (Math.floor(number / 2 ** bits) % 256).toString(16).padStart(2, '0'));
+  return `0a:58:${bytes.join(':')}`;
+}
+
+/**
+ * The machine's half, for `ip -batch`: the pair with one end in the pod, its route, and the pod's hardware address, so
+ * that nobody has to be asked for it. `source` is the machine's address towards pods: there may be no default route
+ * that says which.
+ */
+export function machineCommands(owner: LinkOwner, { address, pid, mtu }: PodLink, source: string): string[] {
+  const name = linkNameOf(owner, address);
+  return [
+    `link add ${name} address ${gatewayMac} mtu ${mtu} type veth peer name ${podLink} address ${macOf(address)} mtu ${mtu} netns ${pid}`,
+    `link set dev ${name} addrgenmode none`,
+    `link set dev ${name} alias "${aliasOf(owner)}" up`,
+    ...reachCommands(owner, address, source),
+  ];
+}
+
+/** What leads to a pod over its link: the part that somebody who tidies up routes may remove. */
+export function reachCommands(owner: LinkOwner, address: string, source: string): string[] {
+  const name = linkNameOf(owner, address);
+  return [
+    `neigh replace ${address} lladdr ${macOf(address)} dev ${name} nud permanent`,
+    `route replace ${address}/32 dev ${name} src ${source}`,
+  ];
+}
+
+/** The pod's half, inside of its namespace. */
+export function podCommands({ address }: Pick<PodLink, 'address'>): string[] {
+  return [
+    `addr replace ${address}/32 dev ${podLink}`,
+    'link set dev lo up',
+    `link set dev ${podLink} up`,
+    `neigh replace ${gateway} lladdr ${gatewayMac} dev ${podLink} nud permanent`,
+    `route replace ${gateway}/32 dev ${podLink} scope link`,
+    `route replace default via ${gateway} dev ${podLink} src ${address}`,
+  ];
+}

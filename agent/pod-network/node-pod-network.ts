@@ -1,0 +1,264 @@
+import { readFileSync } from 'node:fs';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { NodeNetwork } from '../../api/generated/types.ts';
+import { ipVersion } from '../../api/meta/ip.ts';
+import { type Clock, pause } from '../../client/clock.ts';
+import type { Informer } from '../../client/informer/informer.ts';
+import type { Logger } from '../../client/logger.ts';
+import type { Held, RoutedNetwork } from '../runtime/docker/routed-runtime.ts';
+import { formatRange, overlap, parseRange, type Range } from './ipv4.ts';
+import type { LinkOwner } from './link-commands.ts';
+import type { Neighbour } from './node-routes.ts';
+import { type JoinedPod, PodNetwork } from './pod-network.ts';
+import { createShell, type Shell } from './shell.ts';
+
+export interface NodePodNetworkOptions {
+  readonly nodeName: string;
+  /** Berth's data directory, which tells installations on one machine apart. */
+  readonly dataDir: string;
+  /** The agent's own folder. */
+  readonly nodeDir: string;
+  /** Whether new pods are to be in it; else it is kept for those that are. */
+  readonly isWanted: boolean;
+  readonly networks: Pick<Informer<NodeNetwork>, 'lister' | 'addHandler' | 'waitForSync'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly shell?: Shell;
+}
+
+/** What is kept on disk, so that pods find their network again while the API is away, and purge what to remove. */
+interface Kept {
+  readonly range: string;
+  readonly address: string;
+  /** Ranges of other nodes that routes lead to. */
+  readonly routes: readonly string[];
+}
+
+const retryMs = 5_000;
+/** Changes of many nodes at once are one. */
+const gatherMs = 200;
+
+/**
+ * The pods' network through the life of an agent: it waits for the node's range, which a NodeNetwork of the node's name
+ * says, keeps it on disk, and follows the other nodes. Without a range pods wait, and are told so.
+ */
+export class NodePodNetwork implements RoutedNetwork {
+  readonly isWanted: boolean;
+  readonly #options: NodePodNetworkOptions;
+  /** What the engine said before the network was there; undefined before it has said anything. */
+  #early: readonly Held[] | undefined;
+  #isSwept = false;
+  #network: PodNetwork | undefined;
+  #address = '';
+  #why: string;
+
+  constructor(options: NodePodNetworkOptions) {
+    this.#options = options;
+    this.isWanted = options.isWanted;
+    this.#why = `node ${options.nodeName} has no range of addresses for pods yet (spec.podCIDR)`;
+  }
+
+  take(holder: string): string {
+    if (this.#network === undefined) throw new Error(this.#why);
+    return this.#network.pool.take(holder);
+  }
+
+  async attach(address: string, holder: string, pid: number): Promise<void> {
+    const network = this.#network;
+    if (network === undefined) throw new Error(this.#why);
+    await network.links.attach({ podUid: holder, address, pid, mtu: network.mtu });
+  }
+
+  async release(address: string, holder: string): Promise<void> {
+    const network = this.#network;
+    if (network === undefined || network.pool.holderOf(address) !== holder) return;
+    // The link first: until it is gone the address still leads to the pod.
+    await network.links.detach(address);
+    network.pool.free(address, holder);
+  }
+
+  holders(): readonly string[] {
+    return this.#network?.pool.holders() ?? [];
+  }
+
+  async learn(used: readonly Held[], gone: readonly string[]): Promise<void> {
+    const network = this.#network;
+    if (network === undefined) {
+      this.#early = used;
+      return;
+    }
+    await this.#take(network, used);
+    for (const { address, holder } of network.pool.heldBy(new Set(gone))) await this.release(address, holder);
+  }
+
+  async joined(pods: readonly JoinedPod[]): Promise<ReadonlySet<string> | undefined> {
+    return this.#network?.joined(pods);
+  }
+
+  /** Until aborted; `address` is the machine's InternalIP. Containers, and their network, stay. */
+  async run(address: string, signal: AbortSignal): Promise<void> {
+    const { logger, clock, networks } = this.#options;
+    this.#address = address;
+    let failed = '';
+    while (!signal.aborted && this.#network === undefined) {
+      try {
+        const kept = readKept(this.#options.nodeDir);
+        const range = kept ? parseRange(kept.range) : await this.#ownRange(signal);
+        if (range === undefined) break;
+        const network = this.#create(range, kept?.routes ?? []);
+        await network.start();
+        await this.#keep({ range: formatRange(range), address, routes: network.routes });
+        this.#network = network;
+        if (this.#early) await this.#take(network, this.#early);
+        logger.info({ range: formatRange(range) }, "the pods' network is there");
+      } catch (error) {
+        this.#why = `the pods' network cannot be made: ${wordsOf(error)}`;
+        if (failed !== this.#why) logger.warn({}, this.#why);
+        failed = this.#why;
+        await pause(retryMs, signal, clock);
+      }
+    }
+    const network = this.#network;
+    if (network === undefined) return;
+    await Promise.all([network.guard(signal), networks.waitForSync(signal).then(() => this.#follow(network, signal))]);
+  }
+
+  /** Links that no sandbox has are swept once it is known which there are. */
+  async #take(network: PodNetwork, used: readonly Held[]): Promise<void> {
+    network.pool.learn(used);
+    if (this.#isSwept) return;
+    this.#isSwept = true;
+    await network.links.sweep(new Set(network.pool.addresses()));
+  }
+
+  #create(range: Range, routes: readonly string[]): PodNetwork {
+    const { logger, shell = createShell() } = this.#options;
+    const address = this.#address;
+    if (ipVersion(address) !== 4) throw new Error(`the node has no IPv4 address (its InternalIP is "${address}")`);
+    return new PodNetwork({
+      shell,
+      owner: ownerOf(this.#options.dataDir, this.#options.nodeName),
+      range,
+      address,
+      routes,
+      tunnel: 'auto',
+      warn: (message) => logger.warn({}, message),
+      readLinks: (pid) => readFile(`/proc/${pid ?? 'self'}/net/dev`, 'utf8').catch(() => undefined),
+    });
+  }
+
+  /** Undefined when the signal aborts before there is one. */
+  async #ownRange(signal: AbortSignal): Promise<Range | undefined> {
+    const { networks, nodeName } = this.#options;
+    await networks.waitForSync(signal);
+    while (!signal.aborted) {
+      const changed = nextChange(networks, signal);
+      const text = networks.lister.get(nodeName)?.podCIDRs?.find((each) => ipVersion(each.split('/')[0] ?? '') === 4);
+      if (text !== undefined) return parseRange(text);
+      await changed;
+    }
+    return undefined;
+  }
+
+  async #follow(network: PodNetwork, signal: AbortSignal): Promise<void> {
+    const { networks, logger, clock } = this.#options;
+    while (!signal.aborted) {
+      const changed = nextChange(networks, signal);
+      const { neighbours, refused } = this.#neighbours(networks.lister.list(), network.pool.range);
+      for (const each of refused) logger.warn({}, each);
+      try {
+        await network.setNeighbours(neighbours);
+        await this.#keep({ range: formatRange(network.pool.range), address: this.#address, routes: network.routes });
+      } catch (error) {
+        logger.warn({}, `routes to other nodes' pods cannot be written: ${wordsOf(error)}`);
+        await pause(retryMs, signal, clock);
+        continue;
+      }
+      await changed;
+      await pause(gatherMs, signal, clock);
+    }
+  }
+
+  /** Ranges that others have too are nobody's: a node that claims another's would get what is for its pods. */
+  #neighbours(all: readonly NodeNetwork[], own: Range): { readonly neighbours: Neighbour[]; readonly refused: string[] } {
+    const neighbours: Neighbour[] = [];
+    const refused: string[] = [];
+    const sorted = all
+      .filter(({ metadata }) => metadata?.name !== this.#options.nodeName)
+      .toSorted((a, b) => (a.metadata?.creationTimestamp?.seconds ?? 0) - (b.metadata?.creationTimestamp?.seconds ?? 0));
+    for (const { metadata, addresses = [], podCIDRs = [] } of sorted) {
+      const name = metadata?.name ?? '';
+      const address = addresses.find((each) => ipVersion(each) === 4);
+      const text = podCIDRs.find((each) => ipVersion(each.split('/')[0] ?? '') === 4);
+      // Another agent of this machine makes its own routes.
+      if (address === undefined || text === undefined || address === this.#address) continue;
+      const range = parseRange(text);
+      const taken = overlap(range, own) || neighbours.some((other) => overlap(other.range, range));
+      if (taken)
+        refused.push(`node ${name} has the range ${text}, which another node has too: its pods cannot be reached from here`);
+      else neighbours.push({ name, address, range });
+    }
+    return { neighbours, refused };
+  }
+
+  async #keep(kept: Kept): Promise<void> {
+    const file = keptFile(this.#options.nodeDir);
+    await writeFile(`${file}.new`, JSON.stringify(kept), { mode: 0o600 });
+    await rename(`${file}.new`, file);
+  }
+}
+
+/** Whether an agent with this folder has made a network, which has to be kept while its pods run. */
+export const hasPodNetwork = (nodeDir: string): boolean => readKept(nodeDir) !== undefined;
+
+/** Removes the network that agents of this node made, when its containers are gone. False: there was none. */
+export async function removePodNetwork(
+  dataDir: string,
+  nodeName: string,
+  nodeDir: string,
+  shell = createShell(),
+): Promise<boolean> {
+  const kept = readKept(nodeDir);
+  if (kept === undefined) return false;
+  const network = new PodNetwork({
+    ...{ shell, owner: ownerOf(dataDir, nodeName), range: parseRange(kept.range), address: kept.address, routes: kept.routes },
+    ...{ tunnel: 'auto', warn: () => {}, readLinks: async () => '' },
+  });
+  await network.remove();
+  await rm(keptFile(nodeDir), { force: true });
+  return true;
+}
+
+const ownerOf = (dataDir: string, nodeName: string): LinkOwner => ({ dataDir, nodeName });
+
+const keptFile = (nodeDir: string): string => join(nodeDir, 'pod-network.json');
+
+function readKept(nodeDir: string): Kept | undefined {
+  try {
+    const { range, address, routes = [] } = JSON.parse(readFileSync(keptFile(nodeDir), 'utf8')) as Partial<Kept>;
+    return range !== undefined && address !== undefined ? { range, address, routes } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Resolves with the next change of any of them, or the end. */
+function nextChange(networks: Pick<Informer<NodeNetwork>, 'addHandler' | 'lister'>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    let isNew = false;
+    const done = (): void => {
+      // What is there already is told at once.
+      if (!isNew) return;
+      remove();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const remove = networks.addHandler({ name: 'pod-network', onAdd: done, onUpdate: done, onDelete: done });
+    isNew = true;
+    signal.addEventListener('abort', done, { once: true });
+    if (signal.aborted) done();
+  });
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,97 @@
+import {
+  isOurs,
+  type LinkOwner,
+  linkNameOf,
+  machineCommands,
+  type PodLink,
+  podCommands,
+  reachCommands,
+} from './link-commands.ts';
+import { feed, type Shell } from './shell.ts';
+
+export interface PodLinksOptions {
+  readonly shell: Shell;
+  readonly owner: LinkOwner;
+  /** The machine's own address, which pods see when it speaks to them. */
+  readonly source: string;
+}
+
+/** A link of the machine, as `ip -json link` has it. */
+interface LinkEntry {
+  readonly ifname?: string;
+  readonly ifalias?: string;
+}
+
+/**
+ * The pairs of interfaces that join pods to the machine: each pod has one with an address of its own and a route to it,
+ * and no bridge joins them, so that the machine's rules see all that pods send.
+ */
+export class PodLinks {
+  readonly #options: PodLinksOptions;
+
+  constructor(options: PodLinksOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Joins a pod to the network. What an earlier try left is replaced. When it returns, both ends are up, with address
+   * and routes. Throws an Error.
+   */
+  async attach(link: PodLink): Promise<void> {
+    const { shell, owner, source } = this.#options;
+    const name = linkNameOf(owner, link.address);
+    // Strict: only the pod's own address may come out of it.
+    const settings = ['ipv4/conf/NAME/rp_filter=1', 'ipv6/conf/NAME/disable_ipv6=1'];
+    const sysctls = settings.map((setting) => {
+      const [path = '', value] = setting.replace('NAME', name).split('=');
+      return `[ ! -e /proc/sys/net/${path} ] || echo ${value} > /proc/sys/net/${path}`;
+    });
+    const inPod = `nsenter --net=/proc/${link.pid}/ns/net ip -batch -`;
+    await shell.run(
+      [
+        `ip link delete ${name} 2>/dev/null || :`,
+        feed('ip -batch -', machineCommands(owner, link, source)),
+        ...sysctls,
+        feed(inPod, podCommands(link)),
+        // Verified in the pod itself: nothing of it may start before.
+        `nsenter --net=/proc/${link.pid}/ns/net ip -4 -oneline address show dev eth0 up | grep -q ' ${link.address}/32 '`,
+      ].join('\n'),
+    );
+  }
+
+  /** Makes the routes to pods anew, where their links are there. */
+  async reach(addresses: readonly string[]): Promise<void> {
+    const { shell, owner, source } = this.#options;
+    const scripts = addresses.map((address) => {
+      const name = linkNameOf(owner, address);
+      return `if [ -e /proc/sys/net/ipv4/conf/${name} ]; then\n${feed('ip -batch -', reachCommands(owner, address, source))}\nfi`;
+    });
+    if (scripts.length > 0) await shell.run(scripts.join('\n'));
+  }
+
+  /** Takes a pod out of the network. One that is gone is fine. */
+  async detach(address: string): Promise<void> {
+    const name = linkNameOf(this.#options.owner, address);
+    await this.#options.shell.run(`[ ! -e /proc/sys/net/ipv4/conf/${name} ] || ip link delete ${name}`);
+  }
+
+  /** The names of the links that are this node's. */
+  async list(): Promise<string[]> {
+    const text = await this.#options.shell.run('ip -json link show type veth');
+    const links = JSON.parse(text === '' ? '[]' : text) as readonly LinkEntry[];
+    return links.filter((link) => isOurs(link, this.#options.owner)).map(({ ifname }) => ifname!);
+  }
+
+  nameOf(address: string): string {
+    return linkNameOf(this.#options.owner, address);
+  }
+
+  /** Removes the links of addresses that are not in use any more. Returns their names. */
+  async sweep(used: ReadonlySet<string>): Promise<string[]> {
+    const kept = new Set([...used].map((address) => this.nameOf(address)));
+    const lost = (await this.list()).filter((name) => !kept.has(name));
+    // One at a time: each may have gone by itself with its pod.
+    for (const name of lost) await this.#options.shell.run(`ip link delete ${name} 2>/dev/null || :`);
+    return lost;
+  }
+}

@@ -1,0 +1,308 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseNetDev } from '../machine/network.ts';
+import { AddressPool } from './address-pool.ts';
+import { forwardScript, type Outside, removeScript, tableCommands, tableOf } from './firewall.ts';
+import { formatRange, type Range } from './ipv4.ts';
+import { type LinkOwner, podLink, tagOf } from './link-commands.ts';
+import {
+  linkTo,
+  type Neighbour,
+  routeCommands,
+  type Tunnel,
+  tunnelCommands,
+  tunnelId,
+  tunnelOverhead,
+  tunnelPort,
+} from './node-routes.ts';
+import { PodLinks } from './pod-links.ts';
+import { feed, type Shell } from './shell.ts';
+
+export interface PodNetworkOptions {
+  readonly shell: Shell;
+  readonly owner: LinkOwner;
+  /** Of this node's pods. */
+  readonly range: Range;
+  /** This node's InternalIP. */
+  readonly address: string;
+  /** `auto`: directly to nodes on the same link, through a tunnel to others. */
+  readonly tunnel: 'auto' | 'always' | 'never';
+  readonly warn: (message: string) => void;
+  /** The text of /proc/net/dev where the node's network is, or a process is; undefined when that has ended. */
+  readonly readLinks: (pid?: number) => Promise<string | undefined>;
+  /** Ranges that an agent before made routes to. */
+  readonly routes?: readonly string[];
+}
+
+/** A sandbox with its address; without its process, where that is not known. */
+export interface JoinedPod {
+  readonly address: string;
+  readonly pid: number | undefined;
+}
+
+/** How often it is looked whether somebody took away what the pods' network needs. */
+const guardMs = 2_000;
+/** What the machine's own links have at least, in bytes (RFC 791). */
+const leastMtu = 1_280;
+
+const programs: readonly { readonly name: string; readonly of: string }[] = [
+  { name: 'ip', of: 'iproute2' },
+  { name: 'bridge', of: 'iproute2' },
+  { name: 'nft', of: 'nftables' },
+  { name: 'iptables', of: 'iptables' },
+  { name: 'nsenter', of: 'util-linux' },
+];
+
+/**
+ * The network of one node's pods: addresses of the node's range, a routed pair of interfaces for each pod, routes to
+ * the pods of other nodes, and the rules that let all that pass. Everything carries the tag of installation and node, so
+ * that `remove` leaves the machine as it was and several agents may share it.
+ */
+export class PodNetwork {
+  readonly pool: AddressPool;
+  readonly links: PodLinks;
+  readonly #options: PodNetworkOptions;
+  #neighbours: readonly Neighbour[] = [];
+  /** Ranges that a route leads to. */
+  readonly #routed = new Map<string, string>();
+  #uplinkMtu = leastMtu;
+  #iptables = 'iptables';
+
+  constructor(options: PodNetworkOptions) {
+    this.#options = options;
+    for (const route of options.routes ?? []) this.#routed.set(route, '');
+    this.pool = new AddressPool(options.range);
+    this.links = new PodLinks({ shell: options.shell, owner: options.owner, source: options.address });
+  }
+
+  /** What a pod's interface carries at most: what every way to another node has room for. In bytes. */
+  get mtu(): number {
+    return this.#options.tunnel === 'never' ? this.#uplinkMtu : this.#uplinkMtu - tunnelOverhead;
+  }
+
+  /** Makes what all pods need. Throws an Error that says what the machine lacks, or what is in the way. */
+  async start(): Promise<void> {
+    const { shell, range } = this.#options;
+    const lacking = await shell.run(programs.map(({ name }) => `command -v ${name} >/dev/null || echo ${name}`).join('\n'));
+    const missing = programs.filter(({ name }) => lacking.split('\n').includes(name));
+    if (missing.length > 0)
+      throw new Error(
+        `the pods' network needs ${missing.map(({ name, of }) => `${name} (package ${of})`).join(', ')}: install it`,
+      );
+    await this.#requireFreeRange();
+    this.#uplinkMtu = Math.max(leastMtu, await this.#readUplinkMtu());
+    this.#iptables = await this.#findIptables();
+    await shell.run(
+      [
+        'echo 1 > /proc/sys/net/ipv4/ip_forward',
+        // What has no pod is answered here, and does not leave by the default route to come back again.
+        `ip route replace unreachable ${formatRange(range)}`,
+      ].join('\n'),
+    );
+    await this.#writeTable();
+    await this.#mendForward();
+  }
+
+  /** The other nodes of the cluster, all of them, as they are now. */
+  async setNeighbours(neighbours: readonly Neighbour[]): Promise<void> {
+    const had = insideOf(this.#neighbours);
+    this.#neighbours = neighbours;
+    await this.#writeRoutes();
+    if (had !== insideOf(neighbours)) await this.#writeTable();
+  }
+
+  /** Ranges that routes lead to, for the agent after this one. */
+  get routes(): readonly string[] {
+    return [...this.#routed.keys()];
+  }
+
+  /**
+   * The addresses of those that are joined: the machine's end is there, and the process sees the other (a sandbox that
+   * was restarted has another namespace, while its containers keep the first).
+   */
+  async joined(pods: readonly JoinedPod[]): Promise<ReadonlySet<string>> {
+    const here = await this.#linksOf();
+    const seen = await Promise.all(
+      pods.map(async ({ address, pid }) => {
+        if (!here.has(this.links.nameOf(address))) return [];
+        return pid === undefined || (await this.#linksOf(pid)).has(podLink) ? [address] : [];
+      }),
+    );
+    return new Set(seen.flat());
+  }
+
+  /** Puts back what somebody took away (a flushed firewall, a restarted engine or network manager), until aborted. */
+  async guard(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.mend();
+      } catch (error) {
+        this.#options.warn(`the pods' network cannot be checked: ${wordsOf(error)}`);
+      }
+      await delay(guardMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** One look: tells and mends. */
+  async mend(): Promise<void> {
+    const { shell, owner, range } = this.#options;
+    const lost = await shell.run(
+      [
+        `nft list table ip ${tableOf(owner)} >/dev/null 2>&1 || echo table`,
+        `ip route show type unreachable | grep -q '^unreachable ${formatRange(range)} ' || echo range`,
+        'ip route show | cut -d" " -f1',
+      ].join('\n'),
+    );
+    const lines = lost.split('\n');
+    if (lines.includes('table')) {
+      await this.#writeTable();
+      this.#options.warn("somebody removed the nftables table of the pods' network: it is there again");
+    }
+    if (lines.includes('range')) await shell.run(`ip route replace unreachable ${formatRange(range)}`);
+    const routed = new Set(lines);
+    if ([...this.#routed.keys()].some((each) => !routed.has(each))) {
+      this.#routed.clear();
+      await this.#writeRoutes();
+      this.#options.warn("somebody removed routes to other nodes' pods: they are there again");
+    }
+    await this.links.reach(this.pool.addresses().filter((each) => !routed.has(each)));
+    if (await this.#mendForward())
+      this.#options.warn("somebody removed the rules that let the pods' packets through (chain FORWARD): they are there again");
+  }
+
+  /** Takes away all that `start` and the pods made. */
+  async remove(): Promise<void> {
+    const { shell, owner, range } = this.#options;
+    await this.links.sweep(new Set());
+    const routes = [...this.#routed.keys()].map((each) => `ip route delete ${each} 2>/dev/null || :`);
+    await shell.run(
+      [
+        ...routes,
+        `ip route delete unreachable ${formatRange(range)} 2>/dev/null || :`,
+        `ip link delete ${this.#tunnel.name} 2>/dev/null || :`,
+        removeScript(owner, this.#iptables),
+      ].join('\n'),
+    );
+    this.#routed.clear();
+  }
+
+  async #linksOf(pid?: number): Promise<ReadonlySet<string>> {
+    return new Set(parseNetDev((await this.#options.readLinks(pid)) ?? '').map(({ name }) => name));
+  }
+
+  get #tunnel(): Tunnel {
+    const { owner, address } = this.#options;
+    return { name: `bvx${tagOf(owner)}`, id: tunnelId, port: tunnelPort, local: address };
+  }
+
+  /** A range that the machine reaches in another way would be cut off by ours. */
+  async #requireFreeRange(): Promise<void> {
+    const { shell, owner } = this.#options;
+    const range = formatRange(this.#options.range);
+    const [inside = '', around = '', table = ''] = (
+      await shell.run(
+        [
+          `ip -json route show to root ${range}; echo`,
+          `ip -json route show to match ${range}; echo`,
+          `nft list table ip ${tableOf(owner)} >/dev/null 2>&1 && echo table || :`,
+        ].join('\n'),
+      )
+    )
+      .split('\n')
+      .filter((line) => line !== '');
+    const isOwn = ({ dst, dev = '', type }: RouteEntry): boolean =>
+      type === 'unreachable' ? dst === range && table === 'table' : dev.startsWith('bth');
+    const routes = [inside, around].flatMap((text) => JSON.parse(text === '' ? '[]' : text) as readonly RouteEntry[]);
+    const foreign = routes.find((route) => route.dst !== 'default' && !isOwn(route));
+    if (foreign)
+      throw new Error(
+        `the pods' range ${range} is in use on this machine: there is a route to ${foreign.dst}${foreign.dev ? ` through ${foreign.dev}` : ''}; choose another range`,
+      );
+  }
+
+  async #readUplinkMtu(): Promise<number> {
+    const text = await this.#options.shell.run(`ip -json address show to ${this.#options.address}`);
+    const links = JSON.parse(text === '' ? '[]' : text) as readonly { readonly mtu?: number }[];
+    const mtu = links.find((link) => link.mtu !== undefined)?.mtu;
+    if (mtu === undefined) throw new Error(`the node's address ${this.#options.address} is on none of the machine's interfaces`);
+    // The loopback's, where the address is on it, is larger than a network's.
+    return Math.min(mtu, 9_000);
+  }
+
+  /** The variant that the engine uses: rules of the other are in tables of their own, and would let nothing through. */
+  async #findIptables(): Promise<string> {
+    const tries = ['iptables', 'iptables-nft', 'iptables-legacy'].map(
+      (name) => `if command -v ${name} >/dev/null && ${name} -w -n -L DOCKER-USER >/dev/null 2>&1; then echo ${name}; exit 0; fi`,
+    );
+    return (await this.#options.shell.run([...tries, 'echo iptables'].join('\n'))).trim();
+  }
+
+  async #writeTable(): Promise<void> {
+    const { shell, owner, range, address } = this.#options;
+    const others = this.#neighbours.map((each) => each.range);
+    const outside: Outside = { range, others, nodes: [address, ...this.#neighbours.map((each) => each.address)] };
+    await shell.run(feed('nft -f -', tableCommands(owner, outside)));
+  }
+
+  async #mendForward(): Promise<boolean> {
+    const { shell, owner, range } = this.#options;
+    return (await shell.run(forwardScript(owner, range, this.#iptables))).includes('mended');
+  }
+
+  async #writeRoutes(): Promise<void> {
+    const wanted = new Map<string, string>();
+    for (const neighbour of this.#neighbours) {
+      const key = formatRange(neighbour.range);
+      wanted.set(key, neighbour.address);
+      if (this.#routed.get(key) === neighbour.address) continue;
+      try {
+        await this.#route(neighbour);
+        this.#routed.set(key, neighbour.address);
+      } catch (error) {
+        this.#routed.delete(key);
+        this.#options.warn(
+          `pods of node ${neighbour.name} (${key}, at ${neighbour.address}) cannot be reached: ${wordsOf(error)}`,
+        );
+      }
+    }
+    for (const key of this.#routed.keys()) {
+      if (wanted.has(key)) continue;
+      await this.#options.shell.run(`ip route delete ${key} 2>/dev/null || :`);
+      this.#routed.delete(key);
+    }
+  }
+
+  async #route(neighbour: Neighbour): Promise<void> {
+    const { shell, tunnel, range } = this.#options;
+    const dev = tunnel === 'always' ? undefined : linkTo(await shell.run(`ip -json route get ${neighbour.address}`));
+    if (dev === undefined && tunnel === 'never')
+      throw new Error(
+        `it is not on a link of this machine, and tunnels are off: allow them, or route ${formatRange(neighbour.range)} in your network`,
+      );
+    if (dev === undefined) await this.#ensureTunnel(range);
+    const { ip, bridge } = routeCommands(
+      neighbour,
+      dev === undefined ? { way: 'tunnel', tunnel: this.#tunnel } : { way: 'direct', dev },
+    );
+    await shell.run(
+      [feed('ip -batch -', ip.slice(0, -1)), feed('bridge -batch -', bridge), feed('ip -batch -', ip.slice(-1))].join('\n'),
+    );
+  }
+
+  async #ensureTunnel(range: Range): Promise<void> {
+    const commands = tunnelCommands(this.#tunnel, range, this.#uplinkMtu);
+    const { name } = this.#tunnel;
+    await this.#options.shell.run(`if ! ip link show dev ${name} >/dev/null 2>&1; then\n${feed('ip -batch -', commands)}\nfi`);
+  }
+}
+
+/** A route, as `ip -json route` has it. */
+interface RouteEntry {
+  readonly dst?: string;
+  readonly dev?: string;
+  readonly type?: string;
+}
+
+const insideOf = (neighbours: readonly Neighbour[]): string =>
+  neighbours.map(({ address, range }) => `${address} ${formatRange(range)}`).join();
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

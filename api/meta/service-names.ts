@@ -1,0 +1,19 @@
+/** Label keys around services: Kubernetes' names, which tools read. */
+export const serviceLabels = {
+  /** On an EndpointSlice: the service. */
+  serviceName: 'kubernetes.io/service-name',
+  /** On an EndpointSlice: which program keeps it. */
+  managedBy: 'endpointslice.kubernetes.io/managed-by',
+  /** On EndpointSlices and Endpoints: the service has no address of its own. */
+  headless: 'service.kubernetes.io/headless',
+  /** On Endpoints: which program keeps them. */
+  endpointsManagedBy: 'endpoints.kubernetes.io/managed-by',
+} as const;
+
+export const managers = {
+  slices: 'endpointslice-controller.k8s.io',
+  endpoints: 'endpoint-controller',
+} as const;
+
+/** On Endpoints that hold fewer addresses than there are: "truncated". */
+export const overCapacityAnnotation = 'endpoints.kubernetes.io/over-capacity';

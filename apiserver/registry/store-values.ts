@@ -1,0 +1,44 @@
+import type { Kind } from '../../api/kinds/kind.ts';
+import type { AnyObject } from './any-object.ts';
+import type { Demand, Planned } from './ledger.ts';
+import type { Current } from './write-context.ts';
+
+export interface ObjectName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a write or a read answers: the object's bytes with its resourceVersion, and sentences for the client. */
+export interface StoreResult {
+  readonly bytes: Buffer;
+  readonly warnings: readonly string[];
+  /** What the bytes are, where they are no object of the store's kind: the Scale of one. */
+  readonly form?: Kind;
+}
+
+/** A new object, encoded: a create that waits for the disk should not keep what it has decoded. */
+export interface NewObject {
+  readonly at: ObjectName;
+  readonly bytes: Buffer;
+  /** See Write.awaitsDisk. */
+  readonly awaitsDisk?: boolean;
+  /** See PlannedWrite.demand. */
+  readonly demand?: Demand | undefined;
+  /** See KindStore.allot. Its maker cancels it. */
+  readonly allotted?: Planned | undefined;
+}
+
+/** What a change makes of the version that it starts from. */
+export interface NextVersion {
+  readonly current: Current;
+  readonly previous: AnyObject;
+  readonly next: AnyObject;
+  readonly allotted: Planned | undefined;
+  /** There was a write a moment ago, which the cache may not show yet. */
+  readonly again: boolean;
+}
+
+/** What goes on while the disk is full: only with it does space come back. */
+export const URGENT_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'update-status', 'patch-status']);
+/** What goes on in a namespace that is full: it ends objects, or says where a pod runs. */
+export const UNBOUNDED_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'bind']);

@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { toJson } from '../../api/codec/json.ts';
+import type { Pod, ServiceSpec } from '../../api/generated/types.ts';
+import { kindNamed } from '../../api/kinds/index.ts';
+import { answerOfService } from './service-answer.ts';
+import { answerText } from './workload-report.ts';
+
+const selector = { app: 'web', tier: 'front' };
+const podOf = (
+  name: string,
+  {
+    ready = true,
+    labels = selector,
+    port = 'web',
+    status = {},
+  }: { ready?: boolean; labels?: Record<string, string>; port?: string; status?: object } = {},
+): Pod => ({
+  metadata: { name, namespace: 'default', labels },
+  spec: { nodeName: 'n1', containers: [{ name: 'c', ports: [{ name: port, containerPort: 80 }] }] },
+  status: { phase: 'Running', podIP: '10.42.0.5', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }], ...status },
+});
+const crashing = {
+  containerStatuses: [
+    {
+      name: 'c',
+      restartCount: 3,
+      state: { waiting: { reason: 'CrashLoopBackOff' } },
+      lastState: { terminated: { exitCode: 1 } },
+    },
+  ],
+};
+
+function why(pods: readonly Pod[], spec: ServiceSpec = {}): string {
+  const ports = [{ port: 80, protocol: 'TCP', targetPort: { type: 1, strVal: 'web' } }];
+  const service = { metadata: { name: 'web', namespace: 'default' }, spec: { type: 'ClusterIP', selector, ports, ...spec } };
+  return answerText(answerOfService({ service, pods, trees: pods.map((pod) => toJson(kindNamed('Pod'), pod)), now: 0 }));
+}
+
+it('a service whose pods serve is well', () => {
+  expect(why([podOf('a'), podOf('b')])).toBe('service default/web has endpoints: 2 of 2 pods with app=web,tier=front serve.\n');
+});
+
+it('a selector that matches nothing is said, with the pod that comes nearest', () => {
+  expect(why([])).toContain('its selector matches no pod: app=web,tier=front\n  there are no pods in the namespace');
+  const text = why([podOf('a', { labels: { app: 'web', tier: 'back' } }), podOf('b', { labels: { x: 'y' } })]);
+  expect(text).toBe(`service default/web has no endpoints.
+
+its selector matches no pod: app=web,tier=front
+  pod a comes near, but has tier=back
+  "berth get pods --show-labels" shows the labels of all
+`);
+  expect(why([podOf('a', { labels: { app: 'web' } })])).toContain('pod a comes near, but has no label tier');
+});
+
+it('pods that are not ready are said with the reason', () => {
+  expect(why([podOf('a', { ready: false, status: crashing }), podOf('b', { ready: false, status: crashing })])).toBe(
+    `service default/web has no endpoint that serves: 0 of 2 pods with app=web,tier=front serve.
+
+2 pods with container "c" that ended with exit code 1
+  a, b
+  "berth why pod/a" and "berth describe pod a" say more
+`,
+  );
+  expect(why([podOf('a', { ready: false, status: crashing }), podOf('b')])).toContain(
+    'has endpoints, but not all is well: 1 of 2',
+  );
+});
+
+it('a port by a name that pods do not have is said, with those that they have', () => {
+  expect(why([podOf('a', { port: 'http' }), podOf('b')])).toContain(
+    'port 80/TCP leads to the port "web", which 1 of 2 pods do not have\n  a\n  they have "http"\n',
+  );
+});
+
+it('services without pods of their own say so', () => {
+  expect(why([], { selector: {} })).toContain('has no selector: its endpoints are those that a user writes');
+  expect(why([], { type: 'ExternalName', externalName: 'example.com' })).toContain('stands for the name example.com');
+});
+
+it('pods on the way out and ended ones are not waited for', () => {
+  const leaving = podOf('a');
+  leaving.metadata = { ...leaving.metadata, deletionTimestamp: { seconds: 99, nanos: 0 } };
+  expect(why([leaving, podOf('b'), podOf('c', { status: { phase: 'Succeeded' } })])).toBe(
+    'service default/web has endpoints, but not all is well: 1 of 2 pods with app=web,tier=front serve.\n\n1 pod on the way out\n  a\n',
+  );
+});

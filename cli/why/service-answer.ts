@@ -1,0 +1,119 @@
+import type { Pod, Service, ServicePort } from '../../api/generated/types.ts';
+import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
+import { isPodReady } from '../../api/kinds/pod/readiness.ts';
+import { formatLabels } from '../../api/meta/labels.ts';
+import type { Tree } from '../describe/json.ts';
+import { groupTroubles } from '../workload/troubles.ts';
+import type { WhyAnswer, WhyObstacle } from './workload-facts.ts';
+
+/** What an answer about a service is made of. */
+export interface ServiceFacts {
+  readonly service: Service;
+  /** All pods of its namespace, typed and as JSON, in one order. */
+  readonly pods: readonly Pod[];
+  readonly trees: readonly Tree[];
+  readonly now: number;
+}
+
+/** Whether a service has endpoints, and why not. Pure. */
+export function answerOfService({ service, pods, trees, now }: ServiceFacts): WhyAnswer {
+  const { metadata = {}, spec = {} } = service;
+  const answer = (state: WhyAnswer['state'], said: string, obstacles: WhyObstacle[] = []): WhyAnswer => ({
+    kind: 'Service',
+    namespace: metadata.namespace ?? '',
+    name: metadata.name ?? '',
+    state,
+    headline: `service ${metadata.namespace}/${metadata.name} ${said}.`,
+    obstacles,
+    notes: [],
+  });
+  if (spec.type === 'ExternalName') return answer('up', `stands for the name ${spec.externalName}, and has no pods`);
+  const { selector = {} } = spec;
+  const shows = `"berth get endpointslices -l kubernetes.io/service-name=${metadata.name}" shows them`;
+  if (Object.keys(selector).length === 0)
+    return answer('up', `has no selector: its endpoints are those that a user writes (${shows})`);
+  const matched = pods.flatMap((pod, i) => (matches(selector, pod) && !isFinished(pod) ? [{ pod, tree: trees[i] ?? {} }] : []));
+  const words = formatLabels(selector);
+  if (matched.length === 0) return answer('stuck', 'has no endpoints', [nothingMatches(selector, words, pods)]);
+  const serving = matched.filter(({ pod }) => isServing(service, pod));
+  const selected = matched.map(({ pod }) => pod);
+  const obstacles = [...portObstacles(service, selected), ...troubles(matched, now)];
+  const counts = `${serving.length} of ${matched.length} pods with ${words} serve`;
+  if (serving.length === 0) return answer('stuck', `has no endpoint that serves: ${counts}`, obstacles);
+  if (obstacles.length === 0) return answer('up', `has endpoints: ${counts}`);
+  const isStuck = obstacles.some(({ isPassing = false }) => !isPassing);
+  return answer(isStuck ? 'stuck' : 'up', `has endpoints, but not all is well: ${counts}`, obstacles);
+}
+
+function matches(selector: Readonly<Record<string, string>>, { metadata }: Pod): boolean {
+  return Object.entries(selector).every(([key, value]) => metadata?.labels?.[key] === value);
+}
+
+function isServing({ spec }: Service, pod: Pod): boolean {
+  return pod.status?.podIP
+    ? spec?.publishNotReadyAddresses === true || (isPodReady(pod) && !pod.metadata?.deletionTimestamp)
+    : false;
+}
+
+/** The pod that is nearest says which label differs. */
+function nothingMatches(selector: Readonly<Record<string, string>>, words: string, pods: readonly Pod[]): WhyObstacle {
+  const live = pods.filter((pod) => !isFinished(pod));
+  const agreed = (pod: Pod): number =>
+    Object.entries(selector).filter(([key, value]) => pod.metadata?.labels?.[key] === value).length;
+  const [near] = live.filter((pod) => agreed(pod) > 0).toSorted((a, b) => agreed(b) - agreed(a));
+  const differs = Object.entries(selector).flatMap(([key, value]) => {
+    const label = near?.metadata?.labels?.[key];
+    if (near === undefined || label === value) return [];
+    return [`pod ${near.metadata?.name} comes near, but has ${label === undefined ? `no label ${key}` : `${key}=${label}`}`];
+  });
+  const none = live.length === 0 ? ['there are no pods in the namespace'] : [];
+  const details = [...none, ...differs.slice(0, 1), '"berth get pods --show-labels" shows the labels of all'];
+  return { what: `its selector matches no pod: ${words}`, pods: [], details };
+}
+
+/** Ports that lead to a name which pods do not have. */
+function portObstacles({ spec }: Service, pods: readonly Pod[]): WhyObstacle[] {
+  return (spec?.ports ?? []).flatMap((port) => {
+    const name = port.targetPort?.type === 1 ? port.targetPort.strVal : undefined;
+    const without = name === undefined ? [] : pods.filter((pod) => !portsIn(pod, port).includes(name));
+    if (without.length === 0) return [];
+    const known = [...new Set(without.flatMap((pod) => portsIn(pod, port)))];
+    const has =
+      known.length > 0 ? `they have ${known.map((each) => `"${each}"`).join(', ')}` : 'they name no port of that protocol';
+    const what = `port ${port.port}/${port.protocol} leads to the port "${name}", which ${without.length} of ${pods.length} pods do not have`;
+    return [{ what, pods: without.map(({ metadata }) => metadata?.name ?? ''), details: [has] }];
+  });
+}
+
+/** The names of a pod's ports of a protocol. */
+function portsIn({ spec }: Pod, { protocol = 'TCP' }: ServicePort): string[] {
+  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...(spec?.containers ?? []), ...sidecars]
+    .flatMap(({ ports = [] }) => ports)
+    .flatMap(({ name, protocol: own }) => (name && (own || 'TCP') === protocol ? [name] : []));
+}
+
+function troubles(matched: readonly { readonly pod: Pod; readonly tree: Tree }[], now: number): WhyObstacle[] {
+  const leaving = matched.filter(({ pod }) => pod.metadata?.deletionTimestamp);
+  const others = matched.filter(({ pod }) => !pod.metadata?.deletionTimestamp).map(({ tree }) => tree);
+  const nameOf = (tree: Tree): string => String((tree.metadata as Tree | undefined)?.name ?? '');
+  return [
+    ...groupTroubles(others, now).map(({ what, pods, type }): WhyObstacle => {
+      const one = nameOf(pods[0] ?? {});
+      const details = type === 'starting' ? [] : [`"berth why pod/${one}" and "berth describe pod ${one}" say more`];
+      return { what: `${count(pods.length)} ${what}`, pods: pods.map(nameOf), isPassing: type === 'starting', details };
+    }),
+    ...(leaving.length > 0
+      ? [
+          {
+            what: `${count(leaving.length)} on the way out`,
+            pods: leaving.map(({ tree }) => nameOf(tree)),
+            isPassing: true,
+            details: [],
+          },
+        ]
+      : []),
+  ];
+}
+
+const count = (pods: number): string => (pods === 1 ? '1 pod' : `${pods} pods`);

@@ -1,0 +1,118 @@
+import { isNotFound } from '../../api/errors/index.ts';
+import type { EndpointSlice, Node, Pod, Service } from '../../api/generated/types.ts';
+import { objectKey } from '../../api/meta/key.ts';
+import { managers, serviceLabels } from '../../api/meta/service-names.ts';
+import { labels } from '../../api/meta/well-known.ts';
+import type { Clock, Informer, ResourceWrites } from '../../client/index.ts';
+import { attemptEach } from '../attempt-each.ts';
+import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
+import type { ControllerDefinition } from '../definition.ts';
+import { OwnWrites } from '../owned-pods/own-writes.ts';
+import { Pace } from '../owned-pods/pace.ts';
+import { namespaceIndexers } from '../owned-pods/pod-index.ts';
+import { rule } from '../rules.ts';
+import { hasSelector, podsOfService, servedPodChanges, serviceIndexers } from '../service-pods.ts';
+import { decideSlices, type SlicePlan } from './decide.ts';
+
+/** By then the informer usually shows what was written. */
+const unshownRetryMs = 20;
+
+/** The service of a slice that this controller keeps. */
+export const sliceIndexers = {
+  service({ metadata }: EndpointSlice): readonly string[] {
+    const service = metadata?.labels?.[serviceLabels.serviceName];
+    const isOurs = metadata?.labels?.[serviceLabels.managedBy] === managers.slices;
+    return isOurs && service ? [`${metadata?.namespace ?? ''}/${service}`] : [];
+  },
+};
+
+export interface EndpointSlicesOptions {
+  /** With `serviceIndexers`. */
+  readonly services: Informer<Service>;
+  /** Outlines suffice. With the index "namespace". */
+  readonly pods: Informer<Pod>;
+  readonly nodes: Informer<Node>;
+  /** With `sliceIndexers`. */
+  readonly slices: Informer<EndpointSlice>;
+  readonly writes: Pick<ResourceWrites<EndpointSlice>, 'create' | 'update' | 'delete'>;
+  readonly clock: Clock;
+}
+
+/**
+ * Keeps the EndpointSlices of services that have a selector. Those of a service that is gone go with it, as its own.
+ */
+export class EndpointSliceController implements Controller {
+  readonly name = 'endpoint-slice';
+  readonly sources: readonly Source[];
+  readonly #options: EndpointSlicesOptions;
+  readonly #own = new OwnWrites();
+  readonly #pace: Pace;
+
+  constructor(options: EndpointSlicesOptions) {
+    const { services, pods, slices, clock } = options;
+    this.#options = options;
+    this.#pace = new Pace(() => clock.now());
+    this.sources = [
+      changesOf(services, (service) => [objectKey(service)]),
+      changesOf(slices, sliceIndexers.service),
+      servedPodChanges(pods, services.lister),
+    ];
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<Again | undefined> {
+    const { services, pods, slices, nodes } = this.#options;
+    const service = services.lister.get(key);
+    if (!service || service.metadata?.deletionTimestamp || !hasSelector(service)) {
+      this.#own.forget(key);
+      this.#pace.forget(key);
+      return undefined;
+    }
+    if (!this.#own.areShown(key)) return { afterMs: unshownRetryMs };
+    const selected = podsOfService(pods.lister, service);
+    const later = this.#pace.delay(key, selected.length);
+    if (later) return later;
+    const plan = decideSlices({
+      service,
+      pods: selected,
+      slices: slices.lister.byIndex('service', key),
+      zoneOf: (node) => nodes.lister.get(node)?.metadata?.labels?.[labels.zone],
+    });
+    await this.#carryOut(key, plan, signal);
+    return undefined;
+  }
+
+  /** What is new is written before what it replaces goes: there is no moment without either. */
+  async #carryOut(key: string, plan: SlicePlan, signal: AbortSignal): Promise<void> {
+    const { writes, slices } = this.#options;
+    const note = ({ metadata }: EndpointSlice): void => this.#own.note(key, slices, metadata?.resourceVersion);
+    await attemptEach(plan.update, async (slice) => note(await writes.update(slice, {}, { signal })));
+    await attemptEach(plan.create, async (slice) => note(await writes.create(slice, {}, { signal })));
+    await attemptEach(plan.delete, async ({ metadata }) => {
+      const { namespace, name = '', uid } = metadata ?? {};
+      const options = { preconditions: { ...(uid && { uid }) } };
+      await writes.delete({ namespace, name }, options, { signal }).then(note, (error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    });
+  }
+}
+
+export const endpointSlices: ControllerDefinition = {
+  name: 'endpoint-slice',
+  rules: [rule(['create', 'update'], 'discovery.k8s.io', 'endpointslices')],
+  watches: {
+    Service: { whole: true, indexers: serviceIndexers },
+    Pod: { indexers: namespaceIndexers },
+    Node: { whole: true },
+    EndpointSlice: { whole: true, indexers: sliceIndexers },
+  },
+  create: ({ informer, writer, clock }) =>
+    new EndpointSliceController({
+      services: informer('Service'),
+      pods: informer('Pod'),
+      nodes: informer('Node'),
+      slices: informer('EndpointSlice'),
+      writes: writer.resource('EndpointSlice'),
+      clock,
+    }),
+};

@@ -1,0 +1,164 @@
+import type { Endpoint, EndpointPort, EndpointSlice, ObjectMeta, Pod, Service } from '../../api/generated/types.ts';
+import { isHeadless } from '../../api/kinds/service/defaults.ts';
+import { equalValues } from '../../api/meta/equal.ts';
+import { controllerReference } from '../../api/meta/owner.ts';
+import { managers, serviceLabels } from '../../api/meta/service-names.ts';
+import { addressOf, endpointOf, type Family, mayServe, portsOf } from './pod-endpoint.ts';
+
+/** Kubernetes' figure: a change of one endpoint writes so many at most. */
+export const mostInSlice = 100;
+
+export const serviceKind = { apiVersion: 'v1', kind: 'Service' } as const;
+
+export interface SliceView {
+  readonly service: Service;
+  /** Those that its selector matches. */
+  readonly pods: readonly Pod[];
+  /** Those of this service that this controller keeps. */
+  readonly slices: readonly EndpointSlice[];
+  /** The zone of a node. */
+  zoneOf(node: string): string | undefined;
+}
+
+/** The writes that make the slices of a service right; all empty when they are. */
+export interface SlicePlan {
+  readonly create: readonly EndpointSlice[];
+  /** Whole objects, with the version that was judged. */
+  readonly update: readonly EndpointSlice[];
+  readonly delete: readonly EndpointSlice[];
+}
+
+/** Endpoints of the same ports stand in the same slices. */
+interface Group {
+  readonly family: Family;
+  readonly ports: readonly EndpointPort[];
+  readonly wanted: Map<string, Endpoint>;
+}
+
+/**
+ * Decides with few writes: an endpoint stays in the slice where it is; what is new goes into slices that are written
+ * anyway, then into the fullest one that has room for all of it, then into new ones. A service without endpoints has
+ * one empty slice for each of its families, so that readers know that there are none.
+ */
+export function decideSlices(view: SliceView): SlicePlan {
+  const create: EndpointSlice[] = [];
+  const update: EndpointSlice[] = [];
+  const gone = new Set(view.slices);
+  for (const group of groupsOf(view)) {
+    const own = view.slices.filter((slice) => gone.has(slice) && isOfGroup(slice, group));
+    const packed = pack(own, group);
+    for (const { slice, endpoints } of packed.kept) {
+      gone.delete(slice);
+      const next = sliceOf(view.service, group, endpoints, slice);
+      if (!isSame(next, slice)) update.push(next);
+    }
+    for (const endpoints of packed.fresh) create.push(sliceOf(view.service, group, endpoints));
+  }
+  return { create, update, delete: [...gone] };
+}
+
+/** The groups of the service's pods; for a family without any an empty one. */
+function groupsOf({ service, pods, zoneOf }: SliceView): Group[] {
+  if (service.spec?.type === 'ExternalName') return [];
+  const groups = new Map<string, Group>();
+  const families = (service.spec?.ipFamilies?.length ? service.spec.ipFamilies : ['IPv4']) as Family[];
+  for (const family of families) {
+    let isEmpty = true;
+    for (const pod of pods) {
+      const address = mayServe(pod) ? addressOf(pod, family) : undefined;
+      if (address === undefined) continue;
+      isEmpty = false;
+      const ports = portsOf(service, pod);
+      const key = JSON.stringify([family, ports]);
+      const group = groups.get(key) ?? { family, ports, wanted: new Map() };
+      group.wanted.set(pod.metadata?.uid ?? '', endpointOf(service, pod, address, zoneOf(pod.spec?.nodeName ?? '')));
+      groups.set(key, group);
+    }
+    if (isEmpty) groups.set(family, { family, ports: numberedPorts(service), wanted: new Map() });
+  }
+  return [...groups.values()];
+}
+
+/** The ports of a slice without endpoints: those that are the same for all pods. */
+function numberedPorts(service: Service): EndpointPort[] {
+  return portsOf(service, {});
+}
+
+/** Slices are compared by what their ports are; an empty one may get any. */
+function isOfGroup({ addressType, ports = [], endpoints = [] }: EndpointSlice, group: Group): boolean {
+  if (addressType !== group.family) return false;
+  return equalValues(ports, group.ports) || endpoints.length === 0;
+}
+
+interface Packed {
+  readonly kept: { readonly slice: EndpointSlice; readonly endpoints: Endpoint[] }[];
+  readonly fresh: Endpoint[][];
+}
+
+function pack(slices: readonly EndpointSlice[], { wanted }: Group): Packed {
+  const missing = new Map(wanted);
+  const all = slices.map((slice) => {
+    const endpoints = (slice.endpoints ?? []).flatMap(({ targetRef }): Endpoint[] => {
+      const uid = targetRef?.uid ?? '';
+      const endpoint = missing.get(uid);
+      // Of one that stands twice the second goes, too.
+      missing.delete(uid);
+      return endpoint ? [endpoint] : [];
+    });
+    return { slice, endpoints, isChanged: !equalValues(endpoints, slice.endpoints ?? []) };
+  });
+  const added = [...missing.values()];
+  for (const each of all) if (each.isChanged) fill(each.endpoints, added);
+  if (added.length > 0) {
+    const roomy = all.filter(({ endpoints }) => endpoints.length + added.length <= mostInSlice);
+    const [fullest] = roomy.toSorted((a, b) => b.endpoints.length - a.endpoints.length);
+    if (fullest) fill(fullest.endpoints, added);
+  }
+  const fresh: Endpoint[][] = [];
+  while (added.length > 0) fresh.push(added.splice(0, mostInSlice));
+  const kept = all.filter(({ endpoints }) => endpoints.length > 0);
+  if (kept.length > 0 || fresh.length > 0) return { kept, fresh };
+  return all.length > 0 ? { kept: all.slice(0, 1), fresh } : { kept, fresh: [[]] };
+}
+
+/** Moves as many as there is room for. */
+function fill(endpoints: Endpoint[], added: Endpoint[]): void {
+  endpoints.push(...added.splice(0, Math.max(0, mostInSlice - endpoints.length)));
+}
+
+function sliceOf(service: Service, group: Group, endpoints: readonly Endpoint[], before?: EndpointSlice): EndpointSlice {
+  return {
+    metadata: metadataOf(service, before),
+    addressType: group.family,
+    endpoints: [...endpoints],
+    ports: [...group.ports],
+  };
+}
+
+/** Labels of the service stand on its slices, but for those that say what a slice is. */
+function metadataOf(service: Service, before: EndpointSlice | undefined): ObjectMeta {
+  const { name = '', namespace, labels = {} } = service.metadata ?? {};
+  const reserved = new Set<string>(Object.values(serviceLabels));
+  const copied = Object.fromEntries(Object.entries(labels).filter(([key]) => !reserved.has(key)));
+  const { labels: _, ...kept } = before?.metadata ?? {};
+  return {
+    ...(before ? kept : { generateName: `${name}-`, ...(namespace && { namespace }) }),
+    labels: {
+      ...copied,
+      [serviceLabels.serviceName]: name,
+      [serviceLabels.managedBy]: managers.slices,
+      ...(isHeadless(service.spec ?? {}) && { [serviceLabels.headless]: '' }),
+    },
+    ownerReferences: [controllerReference(serviceKind, service)],
+  };
+}
+
+function isSame(next: EndpointSlice, before: EndpointSlice): boolean {
+  const parts = ({ metadata, endpoints = [], ports = [] }: EndpointSlice) => [
+    metadata?.labels ?? {},
+    metadata?.ownerReferences ?? [],
+    endpoints,
+    ports,
+  ];
+  return equalValues(parts(next), parts(before));
+}

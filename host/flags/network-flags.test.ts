@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { networkErrors, nodeRangeErrors, nodeRangeSettingsOf, serviceRangesOf } from './network-flags.ts';
+
+describe('the ranges of a cluster', () => {
+  it('are the server’s to choose where nothing is said', async () => {
+    expect(serviceRangesOf({})).toEqual({});
+    expect(nodeRangeSettingsOf({})).toEqual({});
+    expect(await networkErrors({})).toEqual([]);
+    expect(await networkErrors({ serviceCidr: '10.96.0.0/12', clusterCidr: '10.244.0.0/16', nodeCidrMaskSize: '26' })).toEqual(
+      [],
+    );
+  });
+
+  it.each([
+    [{ serviceCidr: 'x' }, '--service-cidr "x" must be a range of addresses such as "10.42.0.0/16"'],
+    [{ serviceNodePortRange: '1-2' }, '--service-node-port-range "1-2" must lie between 1024 and 65535'],
+    [{ clusterCidr: '10.42.1.0/16' }, '--cluster-cidr "10.42.1.0/16" must be the address of a network: write "10.42.0.0/16"'],
+    [{ nodeCidrMaskSize: '12' }, '--node-cidr-mask-size 12 must be between 16 and 30 for 10.42.0.0/16'],
+    [{ nodeCidrMaskSize: 'x' }, '--node-cidr-mask-size "x" must be a whole number, e.g. 24'],
+    [
+      { clusterCidr: '10.40.0.0/13' },
+      '--cluster-cidr 10.40.0.0/13 and --service-cidr 10.43.0.0/16 have addresses in common: give ranges apart',
+    ],
+    [
+      { serviceCidr: '10.42.64.0/20' },
+      '--cluster-cidr 10.42.0.0/16 and --service-cidr 10.42.64.0/20 have addresses in common: give ranges apart',
+    ],
+  ])('are refused at the start: %j', async (flags, sentence) => expect(await networkErrors(flags)).toEqual([sentence]));
+
+  it('are judged as far as the controllers know them', async () =>
+    expect(await nodeRangeErrors({ clusterCidr: 'x' })).toHaveLength(1));
+});

@@ -1,0 +1,242 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseRange } from '../../agent/pod-network/ipv4.ts';
+import { PodNetwork, type PodNetworkOptions } from '../../agent/pod-network/pod-network.ts';
+import { createShell } from '../../agent/pod-network/shell.ts';
+
+// Two machines and somebody outside, as network namespaces on one link; pods are processes with a namespace of their own.
+const tag = process.pid.toString(36);
+const machines = ['a', 'b', 'o'] as const;
+type Machine = (typeof machines)[number];
+const namespaceOf = (machine: Machine): string => `berth-${tag}-${machine}`;
+const addresses: Record<Machine, string> = { a: '10.119.7.1', b: '10.119.7.2', o: '10.119.7.3' };
+const ranges = { a: '10.118.1.0/28', b: '10.118.2.0/28' };
+
+const started: ChildProcess[] = [];
+const warnings: string[] = [];
+const networks = new Map<string, PodNetwork>();
+
+const asDocker =
+  'iptables -P FORWARD DROP; iptables -N DOCKER-USER; iptables -A DOCKER-USER -j RETURN; iptables -A FORWARD -j DOCKER-USER';
+
+const inMachine = (machine: Machine): string[] => ['nsenter', `--net=/run/netns/${namespaceOf(machine)}`];
+const sh = (machine: Machine, script: string): string =>
+  execFileSync('nsenter', [`--net=/run/netns/${namespaceOf(machine)}`, 'sh', '-ec', script], { encoding: 'utf8' });
+
+function networkOf(machine: 'a' | 'b', parts: Partial<PodNetworkOptions> = {}): PodNetwork {
+  const shell = createShell(inMachine(machine));
+  return new PodNetwork({
+    shell,
+    owner: { dataDir: '/d', nodeName: machine },
+    range: parseRange(ranges[machine]),
+    address: addresses[machine],
+    tunnel: 'auto',
+    warn: (message) => warnings.push(message),
+    readLinks: (pid) => shell.run(`cat /proc/${pid ?? 'self'}/net/dev`),
+    ...parts,
+  });
+}
+
+const neighbourOf = (machine: 'a' | 'b') => ({ name: machine, address: addresses[machine], range: parseRange(ranges[machine]) });
+
+interface TestPod {
+  readonly pid: number;
+  readonly address: string;
+  readonly process: ChildProcess;
+}
+
+/** A process in an empty network namespace of its own. */
+async function startAlone(): Promise<ChildProcess & { readonly pid: number }> {
+  const child = spawn('unshare', ['--net', 'sleep', '600'], { stdio: 'ignore' });
+  started.push(child);
+  await once(child, 'spawn');
+  const own = execFileSync('readlink', ['/proc/self/ns/net'], { encoding: 'utf8' });
+  const pid = child.pid!;
+  await expect.poll(() => execFileSync('readlink', [`/proc/${pid}/ns/net`], { encoding: 'utf8' })).not.toBe(own);
+  return child as ChildProcess & { readonly pid: number };
+}
+
+async function startPod(network: PodNetwork): Promise<TestPod> {
+  const child = await startAlone();
+  const { pid } = child;
+  const address = network.pool.take(String(pid));
+  await network.links.attach({ podUid: String(pid), address, pid, mtu: network.mtu });
+  return { pid, address, process: child };
+}
+
+/** Serves on port 80 of a namespace: tells each client its address, and how many bytes it has sent. */
+const server = `require('net').createServer({allowHalfOpen:true},(s)=>{let n=0;s.on('error',()=>{});s.on('data',(d)=>{n+=d.length});s.on('end',()=>s.end(s.remoteAddress+' '+n))}).listen(80,()=>console.log('up'))`;
+
+async function serve(namespace: string): Promise<void> {
+  const child = spawn('nsenter', [`--net=${namespace}`, process.execPath, '-e', server], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  started.push(child);
+  await once(child.stdout!, 'data');
+}
+
+const client = `const [h,n,f]=process.argv.slice(1);const s=require('net').connect({host:h,port:80,...(f&&{localAddress:f})});s.setTimeout(3000,()=>{console.log('timeout');process.exit()});let t='';s.on('connect',()=>s.end(Buffer.alloc(+n)));s.on('data',(d)=>t+=d);s.on('error',(e)=>{console.log(e.code);process.exit()});s.on('close',()=>console.log(t))`;
+
+/** What the server behind an address answers to a client in a namespace, or the code of the error. */
+async function ask(namespace: string, address: string, bytes = 1, from = ''): Promise<string> {
+  const args = [`--net=${namespace}`, process.execPath, '-e', client, address, String(bytes), from];
+  const child = spawn('nsenter', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let text = '';
+  child.stdout!.on('data', (data: Buffer) => {
+    text += String(data);
+  });
+  await once(child, 'close');
+  return text.trim();
+}
+
+const joinedOf = ({ address, pid }: TestPod) => ({ address, pid });
+const inPod = ({ pid }: TestPod): string => `/proc/${pid}/ns/net`;
+const inside = (machine: Machine): string => `/run/netns/${namespaceOf(machine)}`;
+
+/** Everything of a machine that the network may change. */
+function look(machine: Machine): string {
+  return sh(
+    machine,
+    "ip -oneline link | sed 's/^[0-9]*: //; s/ state .*//'; ip route; nft -s list ruleset; ip neigh show nud permanent; iptables -S",
+  );
+}
+
+beforeAll(() => {
+  const batch = [
+    `ip link add br-${tag} type bridge`,
+    `ip link set br-${tag} up`,
+    ...machines.flatMap((machine) => [
+      `ip netns add ${namespaceOf(machine)}`,
+      `ip link add v${tag}${machine} type veth peer name up0 netns ${namespaceOf(machine)}`,
+      `ip link set v${tag}${machine} master br-${tag} up`,
+      `ip -n ${namespaceOf(machine)} link set lo up`,
+      `ip -n ${namespaceOf(machine)} link set up0 up`,
+      `ip -n ${namespaceOf(machine)} addr add ${addresses[machine]}/24 dev up0`,
+    ]),
+  ];
+  // The bridge is in a namespace of its own: rules of this machine do not see its packets.
+  execFileSync('ip', ['netns', 'add', `berth-${tag}-s`]);
+  execFileSync('nsenter', [`--net=/run/netns/berth-${tag}-s`, 'sh', '-ec', batch.join('\n')]);
+  // As Docker leaves them.
+  for (const machine of ['a', 'b'] as const) sh(machine, asDocker);
+});
+afterAll(() => {
+  for (const child of started) child.kill('SIGKILL');
+  for (const name of [...machines, 's']) execFileSync('ip', ['netns', 'delete', `berth-${tag}-${name}`]);
+});
+
+describe('the network of two nodes on one link', () => {
+  let [atA, alsoAtA, atB]: TestPod[] = [];
+  const before = new Map<Machine, string>();
+
+  it('joins pods', async () => {
+    for (const machine of ['a', 'b'] as const) {
+      before.set(machine, look(machine));
+      const network = networkOf(machine);
+      await network.start();
+      networks.set(machine, network);
+    }
+    await networks.get('a')!.setNeighbours([neighbourOf('b')]);
+    await networks.get('b')!.setNeighbours([neighbourOf('a')]);
+    atA = await startPod(networks.get('a')!);
+    alsoAtA = await startPod(networks.get('a')!);
+    atB = await startPod(networks.get('b')!);
+    for (const pod of [atA, alsoAtA, atB]) await serve(inPod(pod));
+    for (const machine of ['a', 'b', 'o'] as const) await serve(inside(machine));
+    expect([atA.address, alsoAtA.address, atB.address]).toEqual(['10.118.1.2', '10.118.1.3', '10.118.2.2']);
+  });
+
+  it.each([
+    ['a pod and its neighbour on the node', () => [inPod(atA!), alsoAtA!.address, atA!.address]],
+    ['a pod and one on another node', () => [inPod(atA!), atB!.address, atA!.address]],
+    ['a pod and its own node', () => [inPod(atA!), addresses.a, atA!.address]],
+    ['a pod and another node', () => [inPod(atA!), addresses.b, atA!.address]],
+    ['a node and its pod', () => [inside('a'), atA!.address, addresses.a]],
+    ['a node and a pod on another', () => [inside('a'), atB!.address, addresses.a]],
+    ['a pod and itself', () => [inPod(atA!), atA!.address, atA!.address]],
+    ['a pod and the outside, which sees the node', () => [inPod(atB!), addresses.o, addresses.b]],
+  ])('speaks between %s', async (_, parts) => {
+    const [from = '', to = '', seen] = parts();
+    expect((await ask(from, to)).replace('::ffff:', '')).toBe(`${seen} 1`);
+  });
+
+  it('says at once that an address has no pod', async () => {
+    expect(await ask(inPod(atA!), '10.118.1.9')).toBe('EHOSTUNREACH');
+    expect(await ask(inPod(atA!), '10.118.2.9')).toBe('EHOSTUNREACH');
+  });
+
+  it('lets no pod speak under the address of another', async () => {
+    execFileSync('nsenter', [`--net=${inPod(atA!)}`, 'ip', 'addr', 'add', `${alsoAtA!.address}/32`, 'dev', 'lo']);
+    execFileSync('nsenter', [`--net=${inPod(atA!)}`, 'ip', 'addr', 'add', '10.118.9.9/32', 'dev', 'lo']);
+    expect(await ask(inPod(atA!), addresses.b, 1, '10.118.9.9')).toBe('timeout');
+    expect(await ask(inPod(atA!), atB!.address, 1, alsoAtA!.address)).toBe('timeout');
+  });
+
+  it('is put back after somebody removed rules and routes', async () => {
+    const network = networks.get('a')!;
+    sh(
+      'a',
+      `nft flush ruleset; ${asDocker}; ip route del 10.118.2.0/28; ip route del unreachable 10.118.1.0/28; ip route del ${alsoAtA!.address}`,
+    );
+    expect(await ask(inPod(atA!), atB!.address)).not.toBe(`${atA!.address} 1`);
+    await network.mend();
+    expect(warnings.join('\n')).toMatch(/table[\s\S]*routes[\s\S]*FORWARD/);
+    expect(await ask(inPod(atA!), atB!.address)).toMatch(/10\.118\.1\.2 1$/);
+    expect(await ask(inPod(atB!), alsoAtA!.address)).toMatch(/10\.118\.2\.2 1$/);
+    expect(await ask(inPod(atA!), '10.118.1.9')).toBe('EHOSTUNREACH');
+    warnings.length = 0;
+    await network.mend();
+    expect(warnings).toEqual([]);
+  });
+
+  it('carries a megabyte through a tunnel', async () => {
+    const tunnels = { a: networkOf('a', { tunnel: 'always' }), b: networkOf('b', { tunnel: 'always' }) };
+    for (const network of Object.values(tunnels)) await network.start();
+    await tunnels.a.setNeighbours([neighbourOf('b')]);
+    await tunnels.b.setNeighbours([neighbourOf('a')]);
+    expect(sh('a', 'ip route get 10.118.2.2')).toContain('bvx');
+    expect(await ask(inPod(atA!), atB!.address, 1_000_000)).toMatch(/10\.118\.1\.2 1000000$/);
+    expect(await ask(inside('b'), atA!.address, 1_000_000)).toMatch(/ 1000000$/);
+    for (const [name, network] of Object.entries(tunnels)) networks.set(name, network);
+  });
+
+  it('knows which pods are joined, replaces a pair that was left, and sweeps those of nobody', async () => {
+    const network = networks.get('a')!;
+    // Restarted: the link is there, and the process has another namespace.
+    expect(await network.joined([{ address: atA!.address, pid: (await startAlone()).pid }])).toEqual(new Set());
+    expect(await network.joined([joinedOf(atA!), { ...joinedOf(atA!), address: '10.118.1.9' }])).toEqual(new Set([atA!.address]));
+    await network.links.attach({ podUid: 'u', address: atA!.address, pid: alsoAtA!.pid, mtu: 1_400 }).then(
+      () => expect.fail('a pod has one eth0'),
+      (error: Error) => expect(error.message).toMatch(/eth0|exist/i),
+    );
+    const other = await startPod(network);
+    expect(await network.links.sweep(new Set([alsoAtA!.address]))).toEqual([network.links.nameOf(other.address)]);
+    expect(await network.joined([joinedOf(other), joinedOf(alsoAtA!)])).toEqual(new Set([alsoAtA!.address]));
+    alsoAtA!.process.kill('SIGKILL');
+    await network.links.detach(alsoAtA!.address);
+    expect(await network.joined([joinedOf(alsoAtA!)])).toEqual(new Set());
+  });
+
+  it('leaves the machine as it was', async () => {
+    for (const machine of ['a', 'b'] as const) {
+      await networks.get(machine)!.remove();
+      expect(look(machine)).toBe(before.get(machine));
+    }
+  });
+});
+
+it.each([
+  ['around it', '10.118.0.0/17 via 10.119.7.1', 'there is a route to 10.118.0.0/17 through up0'],
+  ['in it', '10.118.1.4/30 via 10.119.7.1', 'there is a route to 10.118.1.4/30 through up0'],
+  ['of another agent', 'unreachable 10.118.1.0/28', 'there is a route to 10.118.1.0/28'],
+])('refuses a range with a route %s', async (_, route, words) => {
+  sh('o', `ip route add ${route}`);
+  const network = networkOf('a', { shell: createShell(inMachine('o')), address: addresses.o });
+  await expect(network.start()).rejects.toThrow(`the pods' range 10.118.1.0/28 is in use on this machine: ${words}`);
+  sh('o', `ip route del ${route}`);
+});
+
+it('refuses an address that is on none of the interfaces', async () => {
+  await expect(networkOf('a', { address: '10.119.7.99' }).start()).rejects.toThrow('10.119.7.99 is on none');
+});
