@@ -7,6 +7,7 @@ import { benchIdle } from './idle.ts';
 import { benchJoin } from './join.ts';
 import { benchNames } from './names/index.ts';
 import { benchScheduler } from './scheduler/index.ts';
+import { benchServices } from './services/index.ts';
 import { benchStudy } from './study/index.ts';
 import { UsageError } from './usage-error.ts';
 import { benchWorkloads } from './workloads/index.ts';
@@ -24,6 +25,7 @@ const benches: Readonly<Record<string, (say: (text: string) => void, parts: read
   join: benchJoin,
   names: benchNames,
   scheduler: benchScheduler,
+  services: benchServices,
   study: benchStudy,
   workloads: benchWorkloads,
 };

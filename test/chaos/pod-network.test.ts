@@ -78,7 +78,7 @@ describe('pods in the routed network', () => {
       }
     }
     await everybodyReachesEverybody();
-    expect(await must('h1', `wget -qO- http://${await addressOf('a2')}/index.html`)).toBe('a2\n');
+    expect(await must('h1', `curl -sf --max-time 5 http://${await addressOf('a2')}/index.html`)).toBe('a2\n');
   });
 
   it.each([
@@ -96,7 +96,7 @@ describe('pods in the routed network', () => {
   it('keep their network while the agent is away, and after it', async () => {
     const first = await addressOf('a2');
     await cluster.berth('h2', 'down');
-    expect(await must('h1', `wget -qO- http://${first}/index.html`)).toBe('a2\n');
+    expect(await must('h1', `curl -sf --max-time 5 http://${first}/index.html`)).toBe('a2\n');
     await cluster.berth('h2', 'join', '--detach');
     expect((await ready('a2')).status?.podIP).toBe(first);
     expect((await get('a2')).status?.containerStatuses?.[0]?.restartCount).toBe(0);

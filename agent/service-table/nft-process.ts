@@ -1,0 +1,179 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+
+/** nft understood a transaction and refused it; nothing of it is in force. */
+export class NftRefusedError extends Error {}
+
+/** It is not known what became of a transaction: nft ended, said nothing, or said what makes no sense. */
+export class NftLostError extends Error {}
+
+export interface NftProcessOptions {
+  /** What is put before "nft", such as `ip netns exec NAME`; nothing by default. */
+  readonly prefix?: readonly string[];
+  /** How long a transaction may take (default 10 s). */
+  readonly timeoutMs?: number;
+  /** How many transactions may wait for their turn (default 16). */
+  readonly maxWaiting?: number;
+}
+
+/** More text than this about one transaction is no answer. */
+const maxAnswer = 256 * 1024;
+/**
+ * A longer transaction gets a process of its own (`nft -f -`, about 5 ms of processor time): the kept one reads its
+ * commands byte by byte, with a system call for each (1 MB: 600 ms more).
+ */
+const longLine = 4 * 1024;
+
+interface Transaction {
+  readonly line: string;
+  readonly done: (error?: Error) => void;
+}
+
+/**
+ * One kept `nft -i`: each line is a transaction. A line that is no command follows it, and nft's complaint about that
+ * line is the end of the answer. Errors and ends come through one pipe, so their order is certain. After a loss the
+ * process is killed, what waits fails too, and the next transaction starts another. One transaction runs at a time.
+ */
+export class NftProcess {
+  readonly #options: NftProcessOptions;
+  readonly #waiting: Transaction[] = [];
+  #child: ChildProcess | undefined;
+  #current: (Transaction & { readonly end: string; readonly timer: NodeJS.Timeout; readonly once?: ChildProcess }) | undefined;
+  #answer = '';
+  #serial = 0;
+  #closed = false;
+
+  constructor(options: NftProcessOptions = {}) {
+    this.#options = options;
+  }
+
+  /** The process that runs, if one does. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /**
+   * Resolves when the transaction is in force.
+   * @throws NftRefusedError, NftLostError; also when too many wait
+   */
+  run(line: string): Promise<void> {
+    if (line.includes('\n')) return Promise.reject(new Error('run nft: a transaction is one line'));
+    if (this.#closed) return Promise.reject(new NftLostError('run nft: the process is closed'));
+    if (this.#waiting.length >= (this.#options.maxWaiting ?? 16)) {
+      return Promise.reject(new NftLostError(`run nft: ${this.#waiting.length} transactions wait already`));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ line, done: (error) => (error === undefined ? resolve() : reject(error)) });
+      this.#next();
+    });
+  }
+
+  /** Ends the process; what waits fails. */
+  close(): void {
+    this.#closed = true;
+    this.#lose('run nft: the process is closed');
+  }
+
+  #next(): void {
+    if (this.#current !== undefined) return;
+    const transaction = this.#waiting.shift();
+    if (transaction === undefined) return;
+    const end = `berth_end_${++this.#serial}`;
+    const timer = setTimeout(() => this.#lose('run nft: no answer in time'), this.#options.timeoutMs ?? 10_000);
+    this.#answer = '';
+    if (transaction.line.length > longLine) {
+      this.#current = { ...transaction, end, timer, once: this.#runOnce(transaction.line) };
+      return;
+    }
+    this.#current = { ...transaction, end, timer };
+    const child = this.#child ?? this.#start();
+    child.stdin!.write(`${transaction.line}\n${end}\n`);
+  }
+
+  #spawn(...args: string[]): ChildProcess {
+    const [command = 'nft', ...rest] = [...(this.#options.prefix ?? []), 'nft', ...args];
+    // Without a locale of the machine's, messages are in English.
+    const child = spawn(command, rest, { stdio: ['pipe', 'ignore', 'pipe'], env: { ...process.env, LC_ALL: 'C' } });
+    child.stdin!.on('error', () => {});
+    child.stderr!.setEncoding('utf8');
+    return child;
+  }
+
+  #runOnce(line: string): ChildProcess {
+    const child = this.#spawn('-f', '-');
+    const isCurrent = (): boolean => this.#current?.once === child;
+    child.on('error', (error) => isCurrent() && this.#lose(explain(error)));
+    child.stderr!.on('data', (text: string) => {
+      if (isCurrent() && this.#answer.length < maxAnswer) this.#answer += text;
+    });
+    child.on('close', (code, signal) => {
+      if (!isCurrent()) return;
+      if (code === null || code > 1) this.#lose(`run nft: the process ended (${signal ?? code})`);
+      else this.#finish(code === 0 ? '' : this.#answer.trim());
+    });
+    child.stdin!.end(`${line}\n`);
+    return child;
+  }
+
+  #start(): ChildProcess {
+    const child = this.#spawn('-i');
+    this.#child = child;
+    const lose = (reason: string) => this.#child === child && this.#lose(reason);
+    child.on('error', (error) => lose(explain(error)));
+    child.on('close', (code, signal) => lose(`run nft: the process ended (${signal ?? code}): ${this.#answer.slice(0, 500)}`));
+    child.stderr!.on('data', (text: string) => {
+      if (this.#child === child) this.#read(text);
+    });
+    return child;
+  }
+
+  #read(text: string): void {
+    const current = this.#current;
+    if (current === undefined || current.once !== undefined) return;
+    this.#answer += text;
+    const answer = parseAnswer(this.#answer, current.end);
+    if (answer === 'nonsense' || this.#answer.length > maxAnswer) {
+      this.#lose(`run nft: its answer makes no sense: ${this.#answer.slice(0, 500)}`);
+      return;
+    }
+    if (answer !== undefined) this.#finish(answer);
+  }
+
+  #finish(errors: string): void {
+    const current = this.#current;
+    clearTimeout(current?.timer);
+    this.#current = undefined;
+    current?.done(errors === '' ? undefined : new NftRefusedError(`run nft: ${errors.slice(0, 2_000)}`));
+    this.#next();
+  }
+
+  #lose(reason: string): void {
+    const error = new NftLostError(reason);
+    const lost = [...(this.#current ? [this.#current] : []), ...this.#waiting.splice(0)];
+    clearTimeout(this.#current?.timer);
+    this.#current?.once?.kill('SIGKILL');
+    this.#current = undefined;
+    const child = this.#child;
+    this.#child = undefined;
+    child?.kill('SIGKILL');
+    for (const transaction of lost) transaction.done(error);
+  }
+}
+
+const explain = (error: Error): string => `run nft: ${error.message}; is the package nftables installed?`;
+
+/**
+ * The errors that nft reports before it complains about the line `end`: empty for none, undefined while the end has not
+ * come. The marks below the line of the last complaint may arrive late and belong to no error.
+ */
+export function parseAnswer(text: string, end: string): string | 'nonsense' | undefined {
+  const at = text.search(new RegExp(`^${end}$`, 'm'));
+  if (at === -1) return undefined;
+  const said = text.slice(0, at);
+  const complaint = said.lastIndexOf('Error: syntax error');
+  if (complaint === -1) return 'nonsense';
+  const errors = said
+    .slice(0, complaint)
+    .replace(/^[ ^~\n]*/, '')
+    .trim();
+  return errors === '' || /^(\S+:\d+:\d+-\d+: )?(Error|Warning): /.test(errors) ? errors : 'nonsense';
+}
