@@ -26,7 +26,7 @@ export interface AgentOptions {
    * 4,096 or what the machine allows where not said.
    */
   readonly maxContainerPids?: number | undefined;
-  /** Where new pods get their addresses from: the engine's own network, or the node's range; the engine where not said. */
+  /** Where new pods get their addresses: from the engine's own network (default) or from the node's range. */
   readonly podNetwork?: 'engine' | 'routed' | undefined;
   readonly dockerSocket?: string | undefined;
   /** The longest that a container which ends again and again waits for its next run; 5 minutes where not said. */

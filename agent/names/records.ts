@@ -12,7 +12,7 @@ export interface RecordSet {
 export interface NameNode {
   /** One for each type; empty where the name only has names below it. */
   sets: readonly RecordSet[];
-  /** Services of this name; with one, and no records, the name does not exist but is not anybody else's either. */
+  /** Services of this name; with one, and no records, the name does not exist but belongs to no other zone either. */
   services: number;
   /** How many names there are directly below. */
   children: number;

@@ -6,7 +6,7 @@ const keptAtEnd = 1;
 
 /**
  * The addresses of one node's pods. Each is held by one sandbox at a time. They are given in turn, so that one that was
- * given back stays unused for as long as the range allows: what still speaks to it reaches nobody.
+ * given back stays unused for as long as the range allows: late packets to it reach no other pod.
  *
  * Nothing is written to disk: a sandbox carries its address in a label from the moment the engine knows of it, so that
  * an agent that starts again learns all addresses in use from the engine (`learn`) before it gives one.
@@ -33,7 +33,7 @@ export class AddressPool {
     return this.#held.size;
   }
 
-  /** One that nobody holds, for this holder alone. Throws an Error when there is none. */
+  /** Takes a free address for this holder alone. Throws an Error when there is none. */
   take(holder: string): string {
     for (let tries = 0; tries < this.capacity; tries++) {
       const address = addressOf(this.#next);
@@ -69,8 +69,9 @@ export class AddressPool {
   }
 
   /**
-   * What is in use by what the engine knows; addresses outside of the range are another network's, and one that is held
-   * stays its holder's. The next one to be given is behind the highest, where the agent before is likely to have stopped.
+   * Takes over addresses that the engine says are in use. Addresses outside of the range belong to another network; one
+   * that is held stays with its holder. The next address to be given is behind the highest, where the previous agent is
+   * likely to have stopped.
    */
   learn(used: Iterable<{ readonly address: string; readonly holder: string }>): void {
     for (const { address, holder } of used) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { numberOf } from './ipv4.ts';
 
-/** What a pod sends everything to. Link-local: no route to it leaves the machine, and it needs no address of the range. */
+/** A pod's gateway. Link-local: no route to it leaves the machine, and it needs no address of the range. */
 export const gateway = '169.254.1.1';
 /** Of the machine's end of every pod's pair: each is a link of its own, so that they may be equal. */
 export const gatewayMac = '0a:be:27:00:00:01';
@@ -44,7 +44,7 @@ export function isOurs(link: { readonly ifname?: string; readonly ifalias?: stri
   return linkName.test(link.ifname ?? '') && link.ifalias === aliasOf(owner);
 }
 
-/** Computed from the address, so that the machine knows it without asking: locally administered, as its second digit says. */
+/** The hardware address of a pod, computed from its IP address; locally administered, as the second digit says. */
 export function macOf(address: string): string {
   const number = numberOf(address);
   const bytes = [24, 16, 8, 0].map((bits) => (Math.floor(number / 2 ** bits) % 256).toString(16).padStart(2, '0'));
@@ -53,7 +53,7 @@ export function macOf(address: string): string {
 
 /**
  * The machine's half, for `ip -batch`: the pair with one end in the pod, its route, and the pod's hardware address, so
- * that nobody has to be asked for it. `source` is the machine's address towards pods: there may be no default route
+ * that no ARP request is needed. `source` is the machine's address towards pods: there may be no default route
  * that says which.
  */
 export function machineCommands(owner: LinkOwner, { address, pid, mtu }: PodLink, source: string): string[] {
@@ -66,7 +66,7 @@ export function machineCommands(owner: LinkOwner, { address, pid, mtu }: PodLink
   ];
 }
 
-/** What leads to a pod over its link: the part that somebody who tidies up routes may remove. */
+/** The route to a pod over its link: the part that a network manager may remove. */
 export function reachCommands(owner: LinkOwner, address: string, source: string): string[] {
   const name = linkNameOf(owner, address);
   return [

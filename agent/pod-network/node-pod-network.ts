@@ -180,7 +180,7 @@ export class NodePodNetwork implements RoutedNetwork {
     }
   }
 
-  /** Ranges that others have too are nobody's: a node that claims another's would get what is for its pods. */
+  /** Refuses ranges that overlap: a node that claims another's range would get the packets of its pods. */
   #neighbours(all: readonly NodeNetwork[], own: Range): { readonly neighbours: Neighbour[]; readonly refused: string[] } {
     const neighbours: Neighbour[] = [];
     const refused: string[] = [];

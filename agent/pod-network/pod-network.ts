@@ -39,7 +39,7 @@ export interface JoinedPod {
   readonly pid: number | undefined;
 }
 
-/** How often it is looked whether somebody took away what the pods' network needs. */
+/** How often rules and routes of the pods' network are checked. */
 const guardMs = 2_000;
 /** What the machine's own links have at least, in bytes (RFC 791). */
 const leastMtu = 1_280;
@@ -54,8 +54,8 @@ const programs: readonly { readonly name: string; readonly of: string }[] = [
 
 /**
  * The network of one node's pods: addresses of the node's range, a routed pair of interfaces for each pod, routes to
- * the pods of other nodes, and the rules that let all that pass. Everything carries the tag of installation and node, so
- * that `remove` leaves the machine as it was and several agents may share it.
+ * the pods of other nodes, and the firewall rules that let it pass. Every name carries the tag of installation and
+ * node, so that `remove` leaves the machine as it was and several agents may share it.
  */
 export class PodNetwork {
   readonly pool: AddressPool;
@@ -130,7 +130,7 @@ export class PodNetwork {
     return new Set(seen.flat());
   }
 
-  /** Puts back what somebody took away (a flushed firewall, a restarted engine or network manager), until aborted. */
+  /** Restores rules and routes after a flushed firewall, a restarted engine or network manager, until aborted. */
   async guard(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {

@@ -13,7 +13,7 @@ export const defaultServiceCidr = '10.43.0.0/16';
 export const defaultNodePortRange = '30000-32767';
 
 /**
- * Smaller ranges have no address besides those that are kept; larger ones help nobody, and Kubernetes has this bound.
+ * Smaller ranges have no address besides those that are kept; larger ones have no use, and Kubernetes has this bound.
  */
 const LENGTHS = { least: 12, most: 27 };
 /**

@@ -12,7 +12,9 @@ export interface NodeNetworksOptions {
   readonly networks: Informer<NodeNetwork>;
 }
 
-/** Keeps a NodeNetwork for each node with a range of pods' addresses: what agents read of nodes other than their own. */
+/**
+ * Keeps a NodeNetwork for each node with a range of pods' addresses: what agents read of nodes other than their own.
+ */
 export function createNodeNetworks({ client, nodes, networks }: NodeNetworksOptions): Controller {
   async function reconcile(name: string, signal: AbortSignal): Promise<void> {
     const stored = networks.lister.get(name);

@@ -8,7 +8,7 @@ export type Step =
 
 /**
  * The NodeNetwork says what the Node says; a node without a range of its own has none, and so has one that is gone:
- * then nobody sends anything to its pods.
+ * then other nodes have no route to its pods.
  */
 export function decideNodeNetwork(node: Node | undefined, stored: NodeNetwork | undefined): Step {
   const ranges = rangesOf(node);

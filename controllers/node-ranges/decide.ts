@@ -9,7 +9,7 @@ export interface NodeRanges {
   readonly nodeLength: number;
 }
 
-/** Kubernetes' bound: of more ranges than 65536 a table would help nobody. */
+/** Kubernetes' bound: a table of more than 65536 ranges has no use. */
 const MOST_BITS = 16;
 
 /** The same as an operator says it. */

@@ -6,7 +6,7 @@ import { eventually } from '../e2e/installation.ts';
 import { type Cluster, createCluster } from './cluster.ts';
 import { image, namespace } from './pod-churn.ts';
 
-// Two hosts whose pods are in the routed network: everybody reaches everybody, also after what may happen to a host.
+// Two hosts with pods in the routed network: every pod reaches every other, also after faults of a host.
 const hosts = ['h1', 'h2'] as const;
 type Host = (typeof hosts)[number];
 
@@ -55,7 +55,7 @@ async function ask(from: string, to: string): Promise<string> {
   return stdout.trim() || stderr;
 }
 
-async function everybodyReachesEverybody(): Promise<void> {
+async function allReachAll(): Promise<void> {
   const names = ['a1', 'b1', 'a2', 'b2'];
   for (const from of names) for (const to of names) expect(await ask(from, to), `${from} asks ${to}`).toBe(to);
 }
@@ -77,7 +77,7 @@ describe('pods in the routed network', () => {
         expect(contains(range, podIP), `${podIP} is of ${formatRange(range)}`).toBe(true);
       }
     }
-    await everybodyReachesEverybody();
+    await allReachAll();
     expect(await must('h1', `curl -sf --max-time 5 http://${await addressOf('a2')}/index.html`)).toBe('a2\n');
   });
 
@@ -90,7 +90,7 @@ describe('pods in the routed network', () => {
   ])('reach each other within 5 s after %s', async (_, script) => {
     await must('h2', script);
     await eventually('the page', async () => ((await ask('a1', 'a2')) === 'a2' ? true : undefined), 5_000);
-    await everybodyReachesEverybody();
+    await allReachAll();
   });
 
   it('keep their network while the agent is away, and after it', async () => {
@@ -100,7 +100,7 @@ describe('pods in the routed network', () => {
     await cluster.berth('h2', 'join', '--detach');
     expect((await ready('a2')).status?.podIP).toBe(first);
     expect((await get('a2')).status?.containerStatuses?.[0]?.restartCount).toBe(0);
-    await everybodyReachesEverybody();
+    await allReachAll();
   });
 
   it('are made anew when their link is gone, with another address', async () => {
@@ -111,7 +111,7 @@ describe('pods in the routed network', () => {
       return podIP && podIP !== first ? true : undefined;
     });
     await ready('a2');
-    await everybodyReachesEverybody();
+    await allReachAll();
   });
 
   it('leave nothing behind, and neither does the network', async () => {

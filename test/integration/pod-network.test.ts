@@ -5,7 +5,8 @@ import { parseRange } from '../../agent/pod-network/ipv4.ts';
 import { PodNetwork, type PodNetworkOptions } from '../../agent/pod-network/pod-network.ts';
 import { createShell } from '../../agent/pod-network/shell.ts';
 
-// Two machines and somebody outside, as network namespaces on one link; pods are processes with a namespace of their own.
+// Two machines and a host outside the cluster, as network namespaces on one link; a pod is a process with a namespace
+// of its own.
 const tag = process.pid.toString(36);
 const machines = ['a', 'b', 'o'] as const;
 type Machine = (typeof machines)[number];

@@ -60,7 +60,7 @@ function overUdp(server: ServerAddress, question: Question, options: ExchangeOpt
       close();
       resolve(isAnswer ? message : undefined);
     });
-    // Connected: the kernel passes on what comes from this server only, and tells when nobody listens there.
+    // Connected: the kernel passes on what comes from this server only, and reports a closed port.
     socket.connect(server.port, server.address);
   });
 }

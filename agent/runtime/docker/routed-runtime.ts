@@ -35,93 +35,108 @@ export interface RoutedNetwork {
  * Pods with ports of the machine stay in the engine's network, which alone can publish them.
  */
 export function withRoutedNetwork(calls: ContainerCalls, network: RoutedNetwork): ContainerCalls {
-  const addresses = new Map<string, Held>();
-  let learned: Promise<unknown> | undefined;
+  const routed = new RoutedSandboxes(calls, network);
+  return {
+    ...calls,
+    list: (podUid) => routed.list(podUid),
+    runSandbox: (config, onCreated) =>
+      network.isWanted && !config.hostNetwork && config.portMappings.length === 0
+        ? routed.run(config, onCreated)
+        : calls.runSandbox(config, onCreated),
+    async stop(id, gracePeriodSeconds) {
+      await calls.stop(id, gracePeriodSeconds);
+      await routed.leave(id);
+    },
+    remove: (id) => routed.remove(id),
+  };
+}
 
-  async function runRouted(config: SandboxConfig, onCreated?: (id: string) => void): Promise<ObservedContainer> {
-    learned ??= list().catch((error: unknown) => {
-      learned = undefined;
+class RoutedSandboxes {
+  readonly #calls: ContainerCalls;
+  readonly #network: RoutedNetwork;
+  /** By the sandbox's id. */
+  readonly #held = new Map<string, Held>();
+  readonly #beingMade = new Set<string>();
+  /** Addresses in use have to be known before one is given. */
+  #learned: Promise<unknown> | undefined;
+
+  constructor(calls: ContainerCalls, network: RoutedNetwork) {
+    this.#calls = calls;
+    this.#network = network;
+  }
+
+  async run(config: SandboxConfig, onCreated?: (id: string) => void): Promise<ObservedContainer> {
+    const holder = holderOf(config.identity);
+    this.#beingMade.add(holder);
+    try {
+      return await this.#make(config, holder, onCreated);
+    } finally {
+      this.#beingMade.delete(holder);
+    }
+  }
+
+  async #make(config: SandboxConfig, holder: string, onCreated?: (id: string) => void): Promise<ObservedContainer> {
+    this.#learned ??= this.list().catch((error: unknown) => {
+      this.#learned = undefined;
       throw error;
     });
-    await learned;
-    const holder = holderOf(config.identity);
-    const address = take(holder);
-    const sandbox = await calls.runSandbox({ ...config, address }, onCreated);
-    addresses.set(sandbox.id, { address, holder });
+    await this.#learned;
+    const address = this.#take(holder);
+    const sandbox = await this.#calls.runSandbox({ ...config, address }, onCreated);
+    this.#held.set(sandbox.id, { address, holder });
     if (sandbox.state !== 'running' || sandbox.pid === undefined) return sandbox;
     try {
-      await network.attach(address, holder, sandbox.pid);
+      await this.#network.attach(address, holder, sandbox.pid);
     } catch (error) {
-      await remove(sandbox.id);
+      await this.remove(sandbox.id);
       throw new RuntimeError('failed', `join the pod to its network: ${wordsOf(error)}`, { cause: error });
     }
     return { ...sandbox, ip: address };
   }
 
-  function take(holder: string): string {
+  #take(holder: string): string {
     try {
-      return network.take(holder);
+      return this.#network.take(holder);
     } catch (error) {
       throw new RuntimeError('failed', wordsOf(error), { cause: error });
     }
   }
 
-  async function list(podUid?: string): Promise<ObservedContainer[]> {
+  async list(podUid?: string): Promise<ObservedContainer[]> {
     // What begins meanwhile may be missing from the answer.
-    const settled = network.holders().filter((holder) => !beingMade.has(holder));
-    const all = await calls.list(podUid);
+    const settled = this.#network.holders().filter((holder) => !this.#beingMade.has(holder));
+    const all = await this.#calls.list(podUid);
     const routed = all.filter((container) => container.routed === true && container.ip !== undefined);
-    for (const each of routed) addresses.set(each.id, { address: each.ip!, holder: holderOf(each) });
-    if (podUid === undefined) {
-      const used = routed.filter(isAlive).map((each) => ({ address: each.ip!, holder: holderOf(each) }));
-      const known = new Set(used.map(({ holder }) => holder));
-      await network.learn(
-        used,
-        settled.filter((holder) => !known.has(holder)),
-      );
-    }
+    for (const each of routed) this.#held.set(each.id, { address: each.ip!, holder: holderOf(each) });
+    if (podUid === undefined) await this.#learn(routed, settled);
     const running = routed.filter(({ state }) => state === 'running');
     if (running.length === 0) return all;
-    const joined = await network.joined(running.map(({ ip, pid }) => ({ address: ip!, pid })));
+    const joined = await this.#network.joined(running.map(({ ip, pid }) => ({ address: ip!, pid })));
+    if (joined === undefined) return all;
     // A sandbox that runs without its network (the agent was killed before it was joined) cannot hold a pod.
-    const isLost = (each: ObservedContainer): boolean =>
-      joined !== undefined && each.routed === true && each.state === 'running' && !joined.has(each.ip!) && !isBeingMade(each);
-    return all.map((each) => (isLost(each) ? asEnded(each) : each));
+    const lost = new Set(running.filter((each) => !joined.has(each.ip!) && !this.#beingMade.has(holderOf(each))));
+    return all.map((each) => (lost.has(each) ? asEnded(each) : each));
   }
 
-  const beingMade = new Set<string>();
-  const isBeingMade = (each: ObservedContainer): boolean => beingMade.has(holderOf(each));
-
-  async function leave(id: string): Promise<void> {
-    const held = addresses.get(id);
-    addresses.delete(id);
-    if (held) await network.release(held.address, held.holder);
+  async #learn(routed: readonly ObservedContainer[], settled: readonly string[]): Promise<void> {
+    const used = routed.filter(isAlive).map((each) => ({ address: each.ip!, holder: holderOf(each) }));
+    const known = new Set(used.map(({ holder }) => holder));
+    await this.#network.learn(
+      used,
+      settled.filter((holder) => !known.has(holder)),
+    );
   }
 
-  async function remove(id: string): Promise<void> {
-    await calls.remove(id);
-    await leave(id);
+  async leave(id: string): Promise<void> {
+    const held = this.#held.get(id);
+    this.#held.delete(id);
+    if (held) await this.#network.release(held.address, held.holder);
   }
 
-  return {
-    ...calls,
-    list,
-    async runSandbox(config, onCreated) {
-      if (!network.isWanted || config.hostNetwork || config.portMappings.length > 0) return calls.runSandbox(config, onCreated);
-      const holder = holderOf(config.identity);
-      beingMade.add(holder);
-      try {
-        return await runRouted(config, onCreated);
-      } finally {
-        beingMade.delete(holder);
-      }
-    },
-    async stop(id, gracePeriodSeconds) {
-      await calls.stop(id, gracePeriodSeconds);
-      await leave(id);
-    },
-    remove,
-  };
+  async remove(id: string): Promise<void> {
+    await this.#calls.remove(id);
+    await this.leave(id);
+  }
 }
 
 const holderOf = ({ podUid, attempt }: { readonly podUid: string; readonly attempt: number }): string => `${podUid}/${attempt}`;
