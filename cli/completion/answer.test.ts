@@ -20,7 +20,7 @@ const resource = (...before: string[]): Wanted => ({ type: 'resource', before })
 
 describe('an answer', () => {
   it('has types, also several of them, and short names when nothing else begins so', async () => {
-    expect(await words(resource(), 'no')).toEqual(['nodes', 'nodemetrics']);
+    expect(await words(resource(), 'no')).toEqual(['nodes', 'nodemetrics', 'nodenetworks']);
     expect(await words(resource(), 'pods,sec')).toEqual(['pods,secrets']);
     expect(await words(resource(), 'cm')).toEqual(['cm']);
     expect(await words(resource())).toContain('configmaps');
@@ -52,6 +52,7 @@ describe('an answer', () => {
       candidates: [
         { word: 'node/', description: 'Node' },
         { word: 'nodemetrics/', description: 'NodeMetrics' },
+        { word: 'nodenetwork/', description: 'NodeNetwork' },
       ],
       glued: true,
       files: false,
