@@ -4,7 +4,8 @@
 import type { ObjectMeta__Input as _berth_meta_v1_ObjectMeta__Input, ObjectMeta as _berth_meta_v1_ObjectMeta } from '../../../berth/meta/v1/ObjectMeta.ts';
 
 /**
- * What other nodes need to know of a node to reach its pods. Named like the node. Written by the controller "node-network" from the Node.
+ * What other nodes need to know of a node to reach its pods. Named like the node.
+ * Written by the controller "node-network" from the Node.
  */
 export interface NodeNetwork__Input {
   /**
@@ -22,7 +23,8 @@ export interface NodeNetwork__Input {
 }
 
 /**
- * What other nodes need to know of a node to reach its pods. Named like the node. Written by the controller "node-network" from the Node.
+ * What other nodes need to know of a node to reach its pods. Named like the node.
+ * Written by the controller "node-network" from the Node.
  */
 export interface NodeNetwork {
   /**
