@@ -143,5 +143,6 @@ describe('hack/verify-docs', () => {
     } finally {
       rmSync(clone, { recursive: true, force: true });
     }
-  }, 60_000);
+    // Five programs that read all documents, one after the other.
+  }, 240_000);
 });
