@@ -129,14 +129,14 @@ describe('joining', () => {
       for await (const events of node.nodes.watch(scope, { signal: stop.signal }))
         for (const { object } of events) seen.push(object.metadata?.labels?.step ?? '');
     })().catch((error: { code?: string }) => expect(error.code).toBe('CANCELLED'));
-    await vi.waitFor(() => expect(seen).toEqual(['']), { timeout: 30_000 });
+    await vi.waitFor(() => expect(seen).toContain(''), { timeout: 30_000 });
     held = await askFor('swapping', node);
     await node.nodes.patch({ name: 'swapping' }, { metadata: { labels: { step: 'renewed' } } });
-    await vi.waitFor(() => expect(seen).toEqual(['', 'renewed']), { timeout: 30_000 });
+    await vi.waitFor(() => expect(seen.at(-1)).toBe('renewed'), { timeout: 30_000 });
     const since = Date.now();
     await vi.waitFor(() => expect(Date.now() - since).toBeGreaterThan(5 * keepalive.timeMs), { timeout: 30_000 });
     await node.nodes.patch({ name: 'swapping' }, { metadata: { labels: { step: 'later' } } });
-    await vi.waitFor(() => expect(seen).toEqual(['', 'renewed', 'later']), { timeout: 30_000 });
+    await vi.waitFor(() => expect(seen.at(-1)).toBe('later'), { timeout: 30_000 });
     stop.abort();
     await watching;
   });

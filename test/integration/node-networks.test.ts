@@ -31,13 +31,12 @@ test('the network of a node follows its Node, and goes with it', async () => {
   await nodes.create({ metadata: { name: 'n' } });
   const addresses = [{ type: 'InternalIP', address: '10.0.0.7' }];
   await nodes.patch({ name: 'n', subresource: 'status' }, { status: { addresses } });
-  await nodes.patch({ name: 'n' }, { spec: { podCIDR: '10.42.1.0/24', podCIDRs: ['10.42.1.0/24'] } });
-  await expect.poll(() => networkOf('n'), soon).toBe('10.0.0.7 10.42.1.0/24');
+  await expect.poll(() => networkOf('n'), soon).toBe('10.0.0.7 10.42.0.0/24');
   const moved = { status: { addresses: [{ type: 'InternalIP', address: '10.0.0.8' }] } };
   await nodes.patch({ name: 'n', subresource: 'status' }, moved);
-  await expect.poll(() => networkOf('n'), soon).toBe('10.0.0.8 10.42.1.0/24');
+  await expect.poll(() => networkOf('n'), soon).toBe('10.0.0.8 10.42.0.0/24');
   await server.client.nodeNetworks.delete({ name: 'n' });
-  await expect.poll(() => networkOf('n'), soon).toBe('10.0.0.8 10.42.1.0/24');
+  await expect.poll(() => networkOf('n'), soon).toBe('10.0.0.8 10.42.0.0/24');
   await nodes.delete({ name: 'n' });
   await expect.poll(() => networkOf('n'), soon).toBe('NOT_FOUND');
 });

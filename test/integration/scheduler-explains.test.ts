@@ -210,7 +210,7 @@ describe('the command line', () => {
 
   it.each([
     [['why'], 'name one pod or workload, e.g. berth why deployment/web'],
-    [['why', 'node/large'], '"berth why" explains pods and deployments'],
+    [['why', 'node/large'], '"berth why" explains pods, services and deployments'],
     [['why', 'pod/nobody'], 'pod "nobody" in namespace "default" not found'],
     [['why', 'web', '--last'], 'leave the pod out'],
     [['simulate'], 'say which pods: -f FILE'],

@@ -129,6 +129,8 @@ test('a change of the type gives up what the type has no use for, and another ba
 
 test('a replacement by the manifest alone keeps what was given', async () => {
   const { services } = server.client;
+  // All node ports are taken.
+  await services.delete(key('np3'));
   const made = await services.create(serviceOf('kept', { type: 'LoadBalancer' }));
   const { metadata, spec } = await services.update(serviceOf('kept', { type: 'LoadBalancer', sessionAffinity: 'ClientIP' }));
   expect(metadata?.uid).toBe(made.metadata?.uid);
