@@ -7,6 +7,7 @@ import { removePodNetwork } from './pod-network/node-pod-network.ts';
 import { createDockerRuntime, type DockerRuntime } from './runtime/docker/docker-runtime.ts';
 import { RuntimeError } from './runtime/runtime-error.ts';
 import { createMounts } from './volumes/mounts.ts';
+import { wordsOf } from './words-of.ts';
 
 /** A line for people: what is gone, what stays and why, and what should have gone and did not. */
 export interface PurgeStep {
@@ -179,8 +180,4 @@ async function exists(path: string): Promise<boolean> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;
   }
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../client/clock.ts';
+import { wordsOf } from '../words-of.ts';
 import { type DockerConfig, DockerConfigError, parseDockerConfigJson, type RegistryEntry } from './docker-config.ts';
 import { findEntries } from './keyring.ts';
 
@@ -101,8 +102,4 @@ function askHelper(name: string, location: string): Promise<{ readonly Username:
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(location);
   });
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

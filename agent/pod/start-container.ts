@@ -11,6 +11,7 @@ import type { ContainerConfig, ContainerRuntime, CreatedSandbox, Mount, Observed
 import { RuntimeError } from '../runtime/runtime-error.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { ReadyVolume } from '../volumes/volumes.ts';
+import { wordsOf } from '../words-of.ts';
 import { block } from './blocked.ts';
 import { justMade } from './own-clock.ts';
 import type { Action } from './plan.ts';
@@ -18,7 +19,7 @@ import type { PodEvents } from './pod-events.ts';
 import { isLeaving } from './pod-lifecycle.ts';
 import { advance, type PodRecord } from './pod-record.ts';
 import { specHash } from './spec-hash.ts';
-import { rethrowIfAway, retry, startRetry, wordsOf } from './start-failures.ts';
+import { rethrowIfAway, retry, startRetry } from './start-failures.ts';
 import type { SandboxToCome } from './start-sandbox.ts';
 
 export interface ContainerStarterOptions {

@@ -16,7 +16,3 @@ export function rethrowIfAway(record: PodRecord, error: unknown): void {
   advance(record, { type: 'hint' });
   throw error;
 }
-
-export function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

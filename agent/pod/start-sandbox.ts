@@ -5,12 +5,13 @@ import type { SecuritySource } from '../config/security-facts.ts';
 import type { Limit } from '../limit.ts';
 import type { ContainerRuntime, CreatedSandbox, ObservedContainer } from '../runtime/runtime.ts';
 import { RuntimeError } from '../runtime/runtime-error.ts';
+import { wordsOf } from '../words-of.ts';
 import { block } from './blocked.ts';
 import { justMade } from './own-clock.ts';
 import type { Action } from './plan.ts';
 import type { PodEvents } from './pod-events.ts';
 import type { PodRecord } from './pod-record.ts';
-import { rethrowIfAway, retry, wordsOf } from './start-failures.ts';
+import { rethrowIfAway, retry } from './start-failures.ts';
 
 export interface SandboxStarterOptions {
   readonly runtime: Pick<ContainerRuntime, 'runSandbox'>;

@@ -1,6 +1,7 @@
 import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { createMadeFolders, defaultRoot, type MadeFolders } from '../local-path/made-folders.ts';
+import { wordsOf } from '../words-of.ts';
 import { isMade, isMissing, writeAtomically } from './atomic-files.ts';
 import { ensureHostPath } from './host-path.ts';
 import { createMounts, type Mounts, realPathOf, unmountBelow } from './mounts.ts';
@@ -209,8 +210,4 @@ async function ensureDirectory(path: string): Promise<void> {
   }
   await mkdir(path, { recursive: true, mode: 0o750 });
   await chmod(path, 0o777);
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
