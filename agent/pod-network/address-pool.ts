@@ -1,4 +1,4 @@
-import { addressOf, contains, formatRange, numberOf, type Range } from './ipv4.ts';
+import { type AddressRange, addressNumber, addressText, isInRange } from '../../api/meta/address-range.ts';
 
 /** Addresses at both ends of a range that pods do not get: the range's own, the gateway's, and the last one. */
 const keptAtStart = 2;
@@ -12,15 +12,15 @@ const keptAtEnd = 1;
  * an agent that starts again learns all addresses in use from the engine (`learn`) before it gives one.
  */
 export class AddressPool {
-  readonly range: Range;
+  readonly range: AddressRange;
   readonly #held = new Map<string, string>();
   #next: number;
 
   /** Throws an Error where the range has no room for a pod. */
-  constructor(range: Range) {
+  constructor(range: AddressRange) {
     this.range = range;
     if (range.size <= keptAtStart + keptAtEnd)
-      throw new Error(`${formatRange(range)} has no room for pods: a node's range has 4 addresses at least (/30)`);
+      throw new Error(`${range.text} has no room for pods: a node's range has 4 addresses at least (/30)`);
     this.#next = range.first + keptAtStart;
   }
 
@@ -36,14 +36,14 @@ export class AddressPool {
   /** Takes a free address for this holder alone. Throws an Error when there is none. */
   take(holder: string): string {
     for (let tries = 0; tries < this.capacity; tries++) {
-      const address = addressOf(this.#next);
+      const address = addressText(this.#next);
       this.#next = this.#next === this.#last ? this.range.first + keptAtStart : this.#next + 1;
       if (this.#held.has(address)) continue;
       this.#held.set(address, holder);
       return address;
     }
     throw new Error(
-      `all ${this.capacity} addresses of ${formatRange(this.range)} are in use: remove pods, or give the node a larger range`,
+      `all ${this.capacity} addresses of ${this.range.text} are in use: remove pods, or give the node a larger range`,
     );
   }
 
@@ -75,9 +75,9 @@ export class AddressPool {
    */
   learn(used: Iterable<{ readonly address: string; readonly holder: string }>): void {
     for (const { address, holder } of used) {
-      if (!contains(this.range, address) || this.#held.has(address)) continue;
+      const at = addressNumber(address);
+      if (at === undefined || !isInRange(this.range, at) || this.#held.has(address)) continue;
       this.#held.set(address, holder);
-      const at = numberOf(address);
       if (at >= this.#next) this.#next = at >= this.#last ? this.range.first + keptAtStart : at + 1;
     }
   }

@@ -1,4 +1,4 @@
-import { formatRange, type Range } from './ipv4.ts';
+import type { AddressRange } from '../../api/meta/address-range.ts';
 import { type LinkOwner, tagOf } from './link-commands.ts';
 
 export const tableOf = (owner: LinkOwner): string => `berth-${tagOf(owner)}`;
@@ -6,9 +6,9 @@ const chainOf = (owner: LinkOwner): string => `BERTH-${tagOf(owner).toUpperCase(
 
 export interface Outside {
   /** This node's pods. */
-  readonly range: Range;
+  readonly range: AddressRange;
   /** The other nodes' pods. */
-  readonly others: readonly Range[];
+  readonly others: readonly AddressRange[];
   /** The addresses of the cluster's nodes. */
   readonly nodes: readonly string[];
 }
@@ -19,7 +19,7 @@ export interface Outside {
  * tunnel has no room for.
  */
 export function tableCommands(owner: LinkOwner, { range, others, nodes }: Outside): string[] {
-  const inside = [...[range, ...others].map(formatRange), ...nodes.map((address) => `${address}/32`)];
+  const inside = [...[range, ...others].map(({ text }) => text), ...nodes.map((address) => `${address}/32`)];
   return [
     `table ip ${tableOf(owner)} {}`,
     `delete table ip ${tableOf(owner)}`,
@@ -27,12 +27,12 @@ export function tableCommands(owner: LinkOwner, { range, others, nodes }: Outsid
     `  set inside { type ipv4_addr; flags interval; auto-merge; elements = { ${inside.join(', ')} } }`,
     '  chain postrouting {',
     '    type nat hook postrouting priority srcnat;',
-    `    ip saddr ${formatRange(range)} ip daddr != @inside fib daddr type unicast masquerade`,
+    `    ip saddr ${range.text} ip daddr != @inside fib daddr type unicast masquerade`,
     '  }',
     '  chain forward {',
     '    type filter hook forward priority mangle;',
-    `    ip saddr ${formatRange(range)} tcp flags syn tcp option maxseg size set rt mtu`,
-    `    ip daddr ${formatRange(range)} tcp flags syn tcp option maxseg size set rt mtu`,
+    `    ip saddr ${range.text} tcp flags syn tcp option maxseg size set rt mtu`,
+    `    ip daddr ${range.text} tcp flags syn tcp option maxseg size set rt mtu`,
     '  }',
     '}',
   ];
@@ -43,9 +43,9 @@ export function tableCommands(owner: LinkOwner, { range, others, nodes }: Outsid
  * in the engine's own table does, called before anything of Docker's that drops. Prints "mended" when something was
  * missing.
  */
-export function forwardScript(owner: LinkOwner, range: Range, iptables: string): string {
+export function forwardScript(owner: LinkOwner, range: AddressRange, iptables: string): string {
   const chain = chainOf(owner);
-  const rules = [`-s ${formatRange(range)} -j ACCEPT`, `-d ${formatRange(range)} -j ACCEPT`];
+  const rules = [`-s ${range.text} -j ACCEPT`, `-d ${range.text} -j ACCEPT`];
   const has = [`${iptables} -w -C FORWARD -j ${chain}`, ...rules.map((rule) => `${iptables} -w -C ${chain} ${rule}`)];
   return [
     `if { ${has.join(' && ')}; } 2>/dev/null; then exit 0; fi`,

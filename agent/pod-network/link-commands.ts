@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { numberOf } from './ipv4.ts';
 
 /** A pod's gateway. Link-local: no route to it leaves the machine, and it needs no address of the range. */
 export const gateway = '169.254.1.1';
@@ -18,8 +17,6 @@ export interface LinkOwner {
 }
 
 export interface PodLink {
-  /** The sandbox's pod. */
-  readonly podUid: string;
   readonly address: string;
   /** A process in the pod's network namespace. */
   readonly pid: number;
@@ -46,8 +43,7 @@ export function isOurs(link: { readonly ifname?: string; readonly ifalias?: stri
 
 /** The hardware address of a pod, computed from its IP address; locally administered, as the second digit says. */
 export function macOf(address: string): string {
-  const number = numberOf(address);
-  const bytes = [24, 16, 8, 0].map((bits) => (Math.floor(number / 2 ** bits) % 256).toString(16).padStart(2, '0'));
+  const bytes = address.split('.').map((octet) => Number(octet).toString(16).padStart(2, '0'));
   return `0a:58:${bytes.join(':')}`;
 }
 

@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NodeNetwork } from '../../api/generated/types.ts';
+import { type AddressRange, parseAddressRange } from '../../api/meta/address-range.ts';
 import { ipVersion } from '../../api/meta/ip.ts';
-import { type Clock, pause } from '../../client/clock.ts';
+import { type Clock, pause, systemClock } from '../../client/clock.ts';
 import type { Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { Held, RoutedNetwork } from '../runtime/docker/routed-runtime.ts';
-import { formatRange, overlap, parseRange, type Range } from './ipv4.ts';
+import { wordsOf } from '../words-of.ts';
 import type { LinkOwner } from './link-commands.ts';
-import type { Neighbour } from './node-routes.ts';
+import { computeNeighbours, rangeTextOf } from './neighbours.ts';
 import { type JoinedPod, PodNetwork } from './pod-network.ts';
 import { createShell, type Shell } from './shell.ts';
 
@@ -64,18 +65,23 @@ export class NodePodNetwork implements RoutedNetwork {
     return this.#network.pool.take(holder);
   }
 
-  async attach(address: string, holder: string, pid: number): Promise<void> {
+  async attach(address: string, pid: number): Promise<void> {
     const network = this.#network;
     if (network === undefined) throw new Error(this.#why);
-    await network.links.attach({ podUid: holder, address, pid, mtu: network.mtu });
+    await network.links.attach({ address, pid, mtu: network.mtu });
   }
 
   async release(address: string, holder: string): Promise<void> {
     const network = this.#network;
     if (network === undefined || network.pool.holderOf(address) !== holder) return;
-    // The link first: until it is gone the address still leads to the pod.
-    await network.links.detach(address);
-    network.pool.free(address, holder);
+    try {
+      // The link first: until it is gone the address still leads to the pod.
+      await network.links.detach(address);
+      network.pool.free(address, holder);
+    } catch (error) {
+      // It stays held, and the next full list frees it.
+      this.#options.logger.warn({}, `the link of ${address} cannot be removed: ${wordsOf(error)}`);
+    }
   }
 
   holders(): readonly string[] {
@@ -93,7 +99,12 @@ export class NodePodNetwork implements RoutedNetwork {
   }
 
   async joined(pods: readonly JoinedPod[]): Promise<ReadonlySet<string> | undefined> {
-    return this.#network?.joined(pods);
+    try {
+      return await this.#network?.joined(pods);
+    } catch (error) {
+      this.#options.logger.warn({}, `the links of pods cannot be read: ${wordsOf(error)}`);
+      return undefined;
+    }
   }
 
   /** Until aborted; `address` is the machine's InternalIP. Containers, and their network, stay. */
@@ -104,14 +115,14 @@ export class NodePodNetwork implements RoutedNetwork {
     while (!signal.aborted && this.#network === undefined) {
       try {
         const kept = readKept(this.#options.nodeDir);
-        const range = kept ? parseRange(kept.range) : await this.#ownRange(signal);
+        const range = kept ? parseAddressRange(kept.range) : await this.#ownRange(signal);
         if (range === undefined) break;
         const network = this.#create(range, kept?.routes ?? []);
         await network.start();
-        await this.#keep({ range: formatRange(range), address, routes: network.routes });
+        await this.#keep({ range: range.text, address, routes: network.routes });
         this.#network = network;
         if (this.#early) await this.#take(network, this.#early);
-        logger.info({ range: formatRange(range) }, "the pods' network is there");
+        logger.info({ range: range.text }, "the pods' network is there");
       } catch (error) {
         this.#why = `the pods' network cannot be made: ${wordsOf(error)}`;
         if (failed !== this.#why) logger.warn({}, this.#why);
@@ -128,12 +139,16 @@ export class NodePodNetwork implements RoutedNetwork {
   async #take(network: PodNetwork, used: readonly Held[]): Promise<void> {
     network.pool.learn(used);
     if (this.#isSwept) return;
-    this.#isSwept = true;
-    await network.links.sweep(new Set(network.pool.addresses()));
+    try {
+      await network.links.sweep(new Set(network.pool.addresses()));
+      this.#isSwept = true;
+    } catch (error) {
+      this.#options.logger.warn({}, `links without a sandbox cannot be removed: ${wordsOf(error)}`);
+    }
   }
 
-  #create(range: Range, routes: readonly string[]): PodNetwork {
-    const { logger, shell = createShell() } = this.#options;
+  #create(range: AddressRange, routes: readonly string[]): PodNetwork {
+    const { logger, clock, shell = createShell() } = this.#options;
     const address = this.#address;
     if (ipVersion(address) !== 4) throw new Error(`the node has no IPv4 address (its InternalIP is "${address}")`);
     return new PodNetwork({
@@ -142,34 +157,38 @@ export class NodePodNetwork implements RoutedNetwork {
       range,
       address,
       routes,
-      tunnel: 'auto',
       warn: (message) => logger.warn({}, message),
-      readLinks: (pid) => readFile(`/proc/${pid ?? 'self'}/net/dev`, 'utf8').catch(() => undefined),
+      readLinks,
+      clock,
     });
   }
 
   /** Undefined when the signal aborts before there is one. */
-  async #ownRange(signal: AbortSignal): Promise<Range | undefined> {
+  async #ownRange(signal: AbortSignal): Promise<AddressRange | undefined> {
     const { networks, nodeName } = this.#options;
     await networks.waitForSync(signal);
     while (!signal.aborted) {
       const changed = nextChange(networks, signal);
-      const text = networks.lister.get(nodeName)?.podCIDRs?.find((each) => ipVersion(each.split('/')[0] ?? '') === 4);
-      if (text !== undefined) return parseRange(text);
+      const own = networks.lister.get(nodeName);
+      const text = own && rangeTextOf(own);
+      if (text !== undefined) return parseAddressRange(text);
       await changed;
     }
     return undefined;
   }
 
   async #follow(network: PodNetwork, signal: AbortSignal): Promise<void> {
-    const { networks, logger, clock } = this.#options;
+    const { networks, nodeName, logger, clock } = this.#options;
+    let told: readonly string[] = [];
     while (!signal.aborted) {
       const changed = nextChange(networks, signal);
-      const { neighbours, refused } = this.#neighbours(networks.lister.list(), network.pool.range);
-      for (const each of refused) logger.warn({}, each);
+      const own = { name: nodeName, address: this.#address, range: network.pool.range };
+      const { neighbours, refused } = computeNeighbours(networks.lister.list(), own);
+      for (const each of refused) if (!told.includes(each)) logger.warn({}, each);
+      told = refused;
       try {
         await network.setNeighbours(neighbours);
-        await this.#keep({ range: formatRange(network.pool.range), address: this.#address, routes: network.routes });
+        await this.#keep({ range: network.pool.range.text, address: this.#address, routes: network.routes });
       } catch (error) {
         logger.warn({}, `routes to other nodes' pods cannot be written: ${wordsOf(error)}`);
         await pause(retryMs, signal, clock);
@@ -178,28 +197,6 @@ export class NodePodNetwork implements RoutedNetwork {
       await changed;
       await pause(gatherMs, signal, clock);
     }
-  }
-
-  /** Refuses ranges that overlap: a node that claims another's range would get the packets of its pods. */
-  #neighbours(all: readonly NodeNetwork[], own: Range): { readonly neighbours: Neighbour[]; readonly refused: string[] } {
-    const neighbours: Neighbour[] = [];
-    const refused: string[] = [];
-    const sorted = all
-      .filter(({ metadata }) => metadata?.name !== this.#options.nodeName)
-      .toSorted((a, b) => (a.metadata?.creationTimestamp?.seconds ?? 0) - (b.metadata?.creationTimestamp?.seconds ?? 0));
-    for (const { metadata, addresses = [], podCIDRs = [] } of sorted) {
-      const name = metadata?.name ?? '';
-      const address = addresses.find((each) => ipVersion(each) === 4);
-      const text = podCIDRs.find((each) => ipVersion(each.split('/')[0] ?? '') === 4);
-      // Another agent of this machine makes its own routes.
-      if (address === undefined || text === undefined || address === this.#address) continue;
-      const range = parseRange(text);
-      const taken = overlap(range, own) || neighbours.some((other) => overlap(other.range, range));
-      if (taken)
-        refused.push(`node ${name} has the range ${text}, which another node has too: its pods cannot be reached from here`);
-      else neighbours.push({ name, address, range });
-    }
-    return { neighbours, refused };
   }
 
   async #keep(kept: Kept): Promise<void> {
@@ -222,8 +219,14 @@ export async function removePodNetwork(
   const kept = readKept(nodeDir);
   if (kept === undefined) return false;
   const network = new PodNetwork({
-    ...{ shell, owner: ownerOf(dataDir, nodeName), range: parseRange(kept.range), address: kept.address, routes: kept.routes },
-    ...{ tunnel: 'auto', warn: () => {}, readLinks: async () => '' },
+    ...{
+      shell,
+      owner: ownerOf(dataDir, nodeName),
+      range: parseAddressRange(kept.range),
+      address: kept.address,
+      routes: kept.routes,
+    },
+    ...{ warn: () => {}, readLinks, clock: systemClock },
   });
   await network.remove();
   await rm(keptFile(nodeDir), { force: true });
@@ -240,6 +243,16 @@ function readKept(nodeDir: string): Kept | undefined {
     return range !== undefined && address !== undefined ? { range, address, routes } : undefined;
   } catch {
     return undefined;
+  }
+}
+
+async function readLinks(pid?: number): Promise<string | undefined> {
+  try {
+    return await readFile(`/proc/${pid ?? 'self'}/net/dev`, 'utf8');
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (pid !== undefined && ['ENOENT', 'ESRCH', 'EINVAL'].includes(code)) return undefined;
+    throw error;
   }
 }
 
@@ -260,5 +273,3 @@ function nextChange(networks: Pick<Informer<NodeNetwork>, 'addHandler' | 'lister
     if (signal.aborted) done();
   });
 }
-
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,4 +1,4 @@
-import { addressOf, formatRange, type Range } from './ipv4.ts';
+import { type AddressRange, addressText } from '../../api/meta/address-range.ts';
 import { macOf } from './link-commands.ts';
 
 /** Another node, as far as its pods are concerned. */
@@ -6,11 +6,8 @@ export interface Neighbour {
   readonly name: string;
   /** Its InternalIP. */
   readonly address: string;
-  readonly range: Range;
+  readonly range: AddressRange;
 }
-
-/** How a node's pods are reached: over the link that both nodes are on, or through a tunnel (VXLAN). */
-export type Way = 'direct' | 'tunnel';
 
 export interface Tunnel {
   readonly name: string;
@@ -29,11 +26,11 @@ export const tunnelPort = 8472;
 export const tunnelOverhead = 50;
 
 /** For `ip -batch`: makes the tunnel's end. It learns nothing by itself: all entries are written. */
-export function tunnelCommands({ name, id, port, local }: Tunnel, own: Range, mtu: number): string[] {
+export function tunnelCommands({ name, id, port, local }: Tunnel, own: AddressRange, mtu: number): string[] {
   return [
     `link add ${name} address ${macOf(local)} mtu ${mtu - tunnelOverhead} type vxlan id ${id} local ${local} dstport ${port} nolearning`,
     `link set dev ${name} addrgenmode none up`,
-    `addr replace ${addressOf(own.first)}/32 dev ${name}`,
+    `addr replace ${addressText(own.first)}/32 dev ${name}`,
   ];
 }
 
@@ -45,13 +42,13 @@ export function routeCommands(
   { address, range }: Neighbour,
   way: { readonly way: 'direct'; readonly dev: string } | { readonly way: 'tunnel'; readonly tunnel: Tunnel },
 ): { readonly ip: string[]; readonly bridge: string[] } {
-  if (way.way === 'direct') return { ip: [`route replace ${formatRange(range)} via ${address} dev ${way.dev}`], bridge: [] };
+  if (way.way === 'direct') return { ip: [`route replace ${range.text} via ${address} dev ${way.dev}`], bridge: [] };
   const { name } = way.tunnel;
-  const peer = addressOf(range.first);
+  const peer = addressText(range.first);
   return {
     ip: [
       `neigh replace ${peer} lladdr ${macOf(address)} dev ${name} nud permanent`,
-      `route replace ${formatRange(range)} via ${peer} dev ${name} onlink`,
+      `route replace ${range.text} via ${peer} dev ${name} onlink`,
     ],
     bridge: [`fdb replace ${macOf(address)} dev ${name} dst ${address} permanent`],
   };

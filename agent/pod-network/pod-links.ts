@@ -5,6 +5,7 @@ import {
   machineCommands,
   type PodLink,
   podCommands,
+  podLink,
   reachCommands,
 } from './link-commands.ts';
 import { feed, type Shell } from './shell.ts';
@@ -54,7 +55,7 @@ export class PodLinks {
         ...sysctls,
         feed(inPod, podCommands(link)),
         // Verified in the pod itself: nothing of it may start before.
-        `nsenter --net=/proc/${link.pid}/ns/net ip -4 -oneline address show dev eth0 up | grep -q ' ${link.address}/32 '`,
+        `nsenter --net=/proc/${link.pid}/ns/net ip -4 -oneline address show dev ${podLink} up | grep -q ' ${link.address}/32 '`,
       ].join('\n'),
     );
   }

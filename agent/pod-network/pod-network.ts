@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { parseNetDev } from '../machine/network.ts';
+import type { AddressRange } from '../../api/meta/address-range.ts';
+import { type Clock, pause } from '../../client/clock.ts';
+import { wordsOf } from '../words-of.ts';
 import { AddressPool } from './address-pool.ts';
 import { forwardScript, type Outside, removeScript, tableCommands, tableOf } from './firewall.ts';
-import { formatRange, type Range } from './ipv4.ts';
 import { type LinkOwner, podLink, tagOf } from './link-commands.ts';
 import {
   linkTo,
@@ -21,14 +21,18 @@ export interface PodNetworkOptions {
   readonly shell: Shell;
   readonly owner: LinkOwner;
   /** Of this node's pods. */
-  readonly range: Range;
+  readonly range: AddressRange;
   /** This node's InternalIP. */
   readonly address: string;
-  /** `auto`: directly to nodes on the same link, through a tunnel to others. */
-  readonly tunnel: 'auto' | 'always' | 'never';
+  /** Whether the way to every node is a tunnel; else directly to nodes on the same link, through a tunnel to others. */
+  readonly alwaysTunnel?: boolean;
   readonly warn: (message: string) => void;
-  /** The text of /proc/net/dev where the node's network is, or a process is; undefined when that has ended. */
+  /**
+   * The text of /proc/net/dev where the node's network is, or where a process is; undefined when that has ended. Throws
+   * when it cannot be read.
+   */
   readonly readLinks: (pid?: number) => Promise<string | undefined>;
+  readonly clock: Clock;
   /** Ranges that an agent before made routes to. */
   readonly routes?: readonly string[];
 }
@@ -76,7 +80,7 @@ export class PodNetwork {
 
   /** What a pod's interface carries at most: what every way to another node has room for. In bytes. */
   get mtu(): number {
-    return this.#options.tunnel === 'never' ? this.#uplinkMtu : this.#uplinkMtu - tunnelOverhead;
+    return this.#uplinkMtu - tunnelOverhead;
   }
 
   /** Makes what all pods need. Throws an Error that says what the machine lacks, or what is in the way. */
@@ -95,7 +99,7 @@ export class PodNetwork {
       [
         'echo 1 > /proc/sys/net/ipv4/ip_forward',
         // What has no pod is answered here, and does not leave by the default route to come back again.
-        `ip route replace unreachable ${formatRange(range)}`,
+        `ip route replace unreachable ${range.text}`,
       ].join('\n'),
     );
     await this.#writeTable();
@@ -117,7 +121,7 @@ export class PodNetwork {
 
   /**
    * The addresses of those that are joined: the machine's end is there, and the process sees the other (a sandbox that
-   * was restarted has another namespace, while its containers keep the first).
+   * was restarted has another namespace, while its containers keep the first). Throws when it cannot be read.
    */
   async joined(pods: readonly JoinedPod[]): Promise<ReadonlySet<string>> {
     const here = await this.#linksOf();
@@ -138,7 +142,7 @@ export class PodNetwork {
       } catch (error) {
         this.#options.warn(`the pods' network cannot be checked: ${wordsOf(error)}`);
       }
-      await delay(guardMs, undefined, { signal }).catch(() => {});
+      await pause(guardMs, signal, this.#options.clock);
     }
   }
 
@@ -148,36 +152,37 @@ export class PodNetwork {
     const lost = await shell.run(
       [
         `nft list table ip ${tableOf(owner)} >/dev/null 2>&1 || echo table`,
-        `ip route show type unreachable | grep -q '^unreachable ${formatRange(range)} ' || echo range`,
+        `ip route show type unreachable | grep -q '^unreachable ${range.text} ' || echo range`,
         'ip route show | cut -d" " -f1',
       ].join('\n'),
     );
     const lines = lost.split('\n');
     if (lines.includes('table')) {
       await this.#writeTable();
-      this.#options.warn("somebody removed the nftables table of the pods' network: it is there again");
+      this.#options.warn("the nftables table of the pods' network was removed: restored it");
     }
-    if (lines.includes('range')) await shell.run(`ip route replace unreachable ${formatRange(range)}`);
+    if (lines.includes('range')) await shell.run(`ip route replace unreachable ${range.text}`);
     const routed = new Set(lines);
     if ([...this.#routed.keys()].some((each) => !routed.has(each))) {
       this.#routed.clear();
       await this.#writeRoutes();
-      this.#options.warn("somebody removed routes to other nodes' pods: they are there again");
+      this.#options.warn("routes to other nodes' pods were removed: restored them");
     }
     await this.links.reach(this.pool.addresses().filter((each) => !routed.has(each)));
     if (await this.#mendForward())
-      this.#options.warn("somebody removed the rules that let the pods' packets through (chain FORWARD): they are there again");
+      this.#options.warn("the rules that accept the pods' packets (chain FORWARD) were removed: restored them");
   }
 
   /** Takes away all that `start` and the pods made. */
   async remove(): Promise<void> {
     const { shell, owner, range } = this.#options;
+    this.#iptables = await this.#findIptables();
     await this.links.sweep(new Set());
     const routes = [...this.#routed.keys()].map((each) => `ip route delete ${each} 2>/dev/null || :`);
     await shell.run(
       [
         ...routes,
-        `ip route delete unreachable ${formatRange(range)} 2>/dev/null || :`,
+        `ip route delete unreachable ${range.text} 2>/dev/null || :`,
         `ip link delete ${this.#tunnel.name} 2>/dev/null || :`,
         removeScript(owner, this.#iptables),
       ].join('\n'),
@@ -186,7 +191,7 @@ export class PodNetwork {
   }
 
   async #linksOf(pid?: number): Promise<ReadonlySet<string>> {
-    return new Set(parseNetDev((await this.#options.readLinks(pid)) ?? '').map(({ name }) => name));
+    return linkNames((await this.#options.readLinks(pid)) ?? '');
   }
 
   get #tunnel(): Tunnel {
@@ -197,7 +202,7 @@ export class PodNetwork {
   /** A range that the machine reaches in another way would be cut off by ours. */
   async #requireFreeRange(): Promise<void> {
     const { shell, owner } = this.#options;
-    const range = formatRange(this.#options.range);
+    const range = this.#options.range.text;
     const [inside = '', around = '', table = ''] = (
       await shell.run(
         [
@@ -251,7 +256,7 @@ export class PodNetwork {
   async #writeRoutes(): Promise<void> {
     const wanted = new Map<string, string>();
     for (const neighbour of this.#neighbours) {
-      const key = formatRange(neighbour.range);
+      const key = neighbour.range.text;
       wanted.set(key, neighbour.address);
       if (this.#routed.get(key) === neighbour.address) continue;
       try {
@@ -272,12 +277,8 @@ export class PodNetwork {
   }
 
   async #route(neighbour: Neighbour): Promise<void> {
-    const { shell, tunnel, range } = this.#options;
-    const dev = tunnel === 'always' ? undefined : linkTo(await shell.run(`ip -json route get ${neighbour.address}`));
-    if (dev === undefined && tunnel === 'never')
-      throw new Error(
-        `it is not on a link of this machine, and tunnels are off: allow them, or route ${formatRange(neighbour.range)} in your network`,
-      );
+    const { shell, alwaysTunnel, range } = this.#options;
+    const dev = alwaysTunnel ? undefined : linkTo(await shell.run(`ip -json route get ${neighbour.address}`));
     if (dev === undefined) await this.#ensureTunnel(range);
     const { ip, bridge } = routeCommands(
       neighbour,
@@ -288,7 +289,7 @@ export class PodNetwork {
     );
   }
 
-  async #ensureTunnel(range: Range): Promise<void> {
+  async #ensureTunnel(range: AddressRange): Promise<void> {
     const commands = tunnelCommands(this.#tunnel, range, this.#uplinkMtu);
     const { name } = this.#tunnel;
     await this.#options.shell.run(`if ! ip link show dev ${name} >/dev/null 2>&1; then\n${feed('ip -batch -', commands)}\nfi`);
@@ -302,7 +303,9 @@ interface RouteEntry {
   readonly type?: string;
 }
 
-const insideOf = (neighbours: readonly Neighbour[]): string =>
-  neighbours.map(({ address, range }) => `${address} ${formatRange(range)}`).join();
+/** Of all links of /proc/net/dev: "name: numbers". A machine may have any number of them. */
+const linkNames = (text: string): ReadonlySet<string> =>
+  new Set(text.split('\n').flatMap((line) => /^\s*([^\s:]+):/.exec(line)?.[1] ?? []));
 
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const insideOf = (neighbours: readonly Neighbour[]): string =>
+  neighbours.map(({ address, range }) => `${address} ${range.text}`).join();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { contains, formatRange, parseRange } from '../../agent/pod-network/ipv4.ts';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
+import { addressNumber, isInRange, parseAddressRange } from '../../api/meta/address-range.ts';
 import type { Pod } from '../../client/index.ts';
 import { eventually } from '../e2e/installation.ts';
 import { type Cluster, createCluster } from './cluster.ts';
@@ -71,10 +71,10 @@ describe('pods in the routed network', () => {
   it('get addresses of the range of their node, and reach each other, over hosts too', async () => {
     for (const host of hosts) for (const letter of ['a', 'b']) await cluster.client.pods.create(pod(`${letter}${host[1]}`, host));
     for (const host of hosts) {
-      const range = parseRange((await cluster.client.nodes.get({ name: host })).spec?.podCIDR ?? '');
+      const range = parseAddressRange((await cluster.client.nodes.get({ name: host })).spec?.podCIDR ?? '');
       for (const letter of ['a', 'b']) {
         const { podIP = '' } = (await ready(`${letter}${host[1]}`)).status ?? {};
-        expect(contains(range, podIP), `${podIP} is of ${formatRange(range)}`).toBe(true);
+        expect(isInRange(range, addressNumber(podIP) ?? -1), `${podIP} is of ${range.text}`).toBe(true);
       }
     }
     await allReachAll();

@@ -1,3 +1,4 @@
+import { wordsOf } from '../../words-of.ts';
 import type { ObservedContainer, SandboxConfig } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { ContainerCalls } from './containers.ts';
@@ -15,12 +16,12 @@ export interface RoutedNetwork {
   /** An address for this sandbox alone. Throws an Error that says why there is none. */
   take(holder: string): string;
   /** Joins the sandbox with this process. When it returns, it can be reached. */
-  attach(address: string, holder: string, pid: number): Promise<void>;
-  /** The sandbox has ended: its address is free. */
+  attach(address: string, pid: number): Promise<void>;
+  /** The sandbox has ended: its address is free, now or with the next full list. Never throws. */
   release(address: string, holder: string): Promise<void>;
   /** Who holds an address now. */
   holders(): readonly string[];
-  /** Addresses in use, by the engine; and who held one before it was asked, and holds none any more. */
+  /** Addresses in use, by the engine; and holders of before the list that it does not name. Never throws. */
   learn(used: readonly Held[], gone: readonly string[]): Promise<void>;
   /** The addresses of those that are joined now; undefined where that cannot be said. */
   joined(
@@ -86,7 +87,7 @@ class RoutedSandboxes {
     this.#held.set(sandbox.id, { address, holder });
     if (sandbox.state !== 'running' || sandbox.pid === undefined) return sandbox;
     try {
-      await this.#network.attach(address, holder, sandbox.pid);
+      await this.#network.attach(address, sandbox.pid);
     } catch (error) {
       await this.remove(sandbox.id);
       throw new RuntimeError('failed', `join the pod to its network: ${wordsOf(error)}`, { cause: error });
@@ -151,5 +152,3 @@ const asEnded = (container: ObservedContainer): ObservedContainer => ({
   exitCode: killedBySignal,
   error: 'its network is gone',
 });
-
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,141 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ObservedContainer, SandboxConfig } from '../runtime.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import type { ContainerCalls } from './containers.ts';
+import { type Held, type RoutedNetwork, withRoutedNetwork } from './routed-runtime.ts';
+
+const configOf = (podUid: string, parts: Partial<SandboxConfig> = {}): SandboxConfig =>
+  ({ identity: { podUid, attempt: 0 }, hostNetwork: false, portMappings: [], ...parts }) as unknown as SandboxConfig;
+
+/** An engine that knows sandboxes alone, and a network that gives 10.0.0.1, 10.0.0.2 and so on. */
+class World {
+  readonly sandboxes = new Map<string, ObservedContainer>();
+  readonly held = new Map<string, string>();
+  readonly log: string[] = [];
+  attachError: Error | undefined;
+  joined: ReadonlySet<string> | undefined;
+  isWanted = true;
+  duringList = async (): Promise<void> => {};
+  readonly calls: ContainerCalls;
+
+  constructor() {
+    this.calls = withRoutedNetwork(this.#engine(), this.#network());
+  }
+
+  #engine(): ContainerCalls {
+    return {
+      list: async () => {
+        const all = [...this.sandboxes.values()];
+        await this.duringList();
+        return all;
+      },
+      runSandbox: async ({ identity, address }: SandboxConfig & { address?: string }) => {
+        const made = { ...identity, id: `id-${identity.podUid}`, state: 'running', pid: 7, ip: address, routed: true };
+        this.sandboxes.set(made.id, made as unknown as ObservedContainer);
+        return made as unknown as ObservedContainer;
+      },
+      stop: async (id: string) => void this.sandboxes.set(id, { ...this.sandboxes.get(id)!, state: 'exited' }),
+      remove: async (id: string) => void this.sandboxes.delete(id),
+    } as unknown as ContainerCalls;
+  }
+
+  #network(): RoutedNetwork {
+    const world = this;
+    let next = 0;
+    return {
+      get isWanted() {
+        return world.isWanted;
+      },
+      take(holder) {
+        const address = `10.0.0.${++next}`;
+        world.held.set(address, holder);
+        return address;
+      },
+      async attach(address) {
+        if (world.attachError) throw world.attachError;
+        world.log.push(`attach ${address}`);
+      },
+      async release(address, holder) {
+        if (world.held.get(address) === holder) world.held.delete(address);
+      },
+      holders: () => [...world.held.values()],
+      async learn(used: readonly Held[], gone) {
+        for (const { address, holder } of used) if (!world.held.has(address)) world.held.set(address, holder);
+        for (const [address, holder] of world.held) if (gone.includes(holder)) world.held.delete(address);
+      },
+      joined: async (pods) => world.joined ?? new Set(pods.map(({ address }) => address)),
+    };
+  }
+}
+
+let world: World;
+beforeEach(() => {
+  world = new World();
+});
+
+describe('a sandbox in the routed network', () => {
+  it('has an address before it is made, and is joined before it is returned', async () => {
+    expect(await world.calls.runSandbox(configOf('a'))).toMatchObject({ ip: '10.0.0.1', state: 'running' });
+    expect(world.log).toEqual(['attach 10.0.0.1']);
+    expect([...world.held]).toEqual([['10.0.0.1', 'a/0']]);
+  });
+
+  it.each([
+    ['with a host port', { portMappings: [{ hostPort: 80 }] as unknown as SandboxConfig['portMappings'] }],
+    ['in the network of the machine', { hostNetwork: true }],
+  ])('is not made for a pod %s', async (_, parts) => {
+    expect((await world.calls.runSandbox(configOf('a', parts))).ip).toBeUndefined();
+    expect(world.held.size).toBe(0);
+  });
+
+  it('is removed, and its address free, when it cannot be joined', async () => {
+    world.attachError = new Error('no such process');
+    await expect(world.calls.runSandbox(configOf('a'))).rejects.toThrow(
+      new RuntimeError('failed', 'join the pod to its network: no such process'),
+    );
+    expect([world.sandboxes.size, world.held.size]).toEqual([0, 0]);
+  });
+
+  it.each(['stop', 'remove'] as const)('gives its address back on %s', async (verb) => {
+    const { id } = await world.calls.runSandbox(configOf('a'));
+    await world.calls[verb](id, 1);
+    expect(world.held.size).toBe(0);
+  });
+});
+
+describe('a list', () => {
+  it('shows a sandbox whose link is gone as ended, and others as they are', async () => {
+    await world.calls.runSandbox(configOf('a'));
+    await world.calls.runSandbox(configOf('b'));
+    world.joined = new Set(['10.0.0.2']);
+    const states = (await world.calls.list()).map(({ podUid, state, error }) => [podUid, state, error]);
+    expect(states).toEqual([
+      ['a', 'exited', 'its network is gone'],
+      ['b', 'running', undefined],
+    ]);
+  });
+
+  it('frees the address of a sandbox that another program removed', async () => {
+    await world.calls.runSandbox(configOf('a'));
+    world.sandboxes.clear();
+    await world.calls.list();
+    expect(world.held.size).toBe(0);
+  });
+
+  it('keeps the address of a sandbox that is made while it runs', async () => {
+    await world.calls.list();
+    world.duringList = async () => {
+      world.duringList = async () => {};
+      await world.calls.runSandbox(configOf('late'));
+    };
+    await world.calls.list();
+    expect([...world.held.values()]).toEqual(['late/0']);
+  });
+
+  it('takes over the addresses of an agent before', async () => {
+    await world.calls.runSandbox(configOf('a'));
+    world.held.clear();
+    await world.calls.list();
+    expect([...world.held]).toEqual([['10.0.0.1', 'a/0']]);
+  });
+});
