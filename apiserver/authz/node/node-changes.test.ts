@@ -128,3 +128,14 @@ test.each([
   // One that is there already is let be: its server has gone on.
   come(agent);
 });
+
+test.each([{ podCIDR: '10.42.1.0/24' }, { podCIDRs: ['10.42.1.0/24'] }])(
+  'a node creates itself without a range of pods: %j',
+  (spec) => {
+    const create = access('create', 'Node', 'n1');
+    expect(() => checkNodeCreate(node, create, { metadata: { name: 'n1' }, spec } as object)).toThrow(
+      'node "n1" may not give itself spec.podCIDR: that is for administrators',
+    );
+    checkNodeCreate(admin, create, { metadata: { name: 'n1' }, spec } as object);
+  },
+);

@@ -82,6 +82,8 @@ describe('the node n1, or a thief of its certificate,', () => {
     ['deletes events', reading('delete-collection', 'Event'), false],
     ['reads runtime classes', access('get', 'RuntimeClass', 'x', ''), true],
     ['changes runtime classes', access('patch', 'RuntimeClass', 'x', ''), false],
+    ['watches the networks of all nodes', reading('watch', 'NodeNetwork'), true],
+    ['changes the network of its own node', access('patch', 'NodeNetwork', 'n1', ''), false],
     ['reads storage classes', reading('list', 'StorageClass'), true],
     ['watches volumes of its own', reading('watch', 'PersistentVolume', { 'spec.local.nodeName': 'n1' }), true],
     ['watches volumes of another', reading('watch', 'PersistentVolume', { 'spec.local.nodeName': 'n2' }), false],

@@ -40,7 +40,7 @@ interface Part {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
-  /** Undefined: any. */
+  /** Undefined: every name. */
   readonly name: string | undefined;
 }
 
