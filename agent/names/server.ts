@@ -21,7 +21,7 @@ import { Zones } from './zones.ts';
 export interface ServeOptions {
   /** The address to bind, and no other. */
   readonly address: string;
-  /** 53 but in tests; 0: any that is free. */
+  /** 53, except in tests; 0 binds a free port. */
   readonly port: number;
   /** `cluster.local` unless the cluster has another. */
   readonly clusterDomain: string;

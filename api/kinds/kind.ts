@@ -117,7 +117,7 @@ export interface Kind<T extends ApiObject = ApiObject> {
    * object.
    */
   readonly maxBytes?: number;
-  /** The most objects, for the same reason. Absent: any number. */
+  /** The most objects, for the same reason. Absent: no bound. */
   readonly maxObjects?: number;
   /** The most bytes of all objects, encoded; likewise. */
   readonly maxTotalBytes?: number;

@@ -9,7 +9,7 @@ import { tablePath } from './locate.ts';
 export interface FieldRules {
   /** Whether it must be given wherever its parent stands. */
   readonly required: boolean;
-  /** The values it may have; empty: any of its type. */
+  /** The values it may have; empty: all of its type. */
   readonly values: readonly string[];
 }
 

@@ -35,7 +35,7 @@ export async function joinTerminal(stream: AttachStream, { stdin, tty }: Termina
     endedBy = signal;
     stream.close();
   };
-  // A signal must not leave the terminal raw. Without a raw terminal Ctrl-C ends this program as any other.
+  // A signal must not leave the terminal raw. Without a raw terminal the default of SIGINT stays.
   const signals = tty ? ([...endSignals, 'SIGINT', 'SIGQUIT'] as const) : endSignals;
   for (const name of signals) process.once(name, hangUp);
   // What the process does not read any more must not keep us from reading its output:
