@@ -18,7 +18,7 @@ import { type OpenedStore, openStore, rewriteSecrets } from './store-files.ts';
 import { startFeed } from './watch/feed.ts';
 
 export { advertiseNotice, advertiseProblem } from './advertise.ts';
-export { defaultNodePortRange, defaultServiceCidr, parseServiceRanges } from './allocation/ranges.ts';
+export { defaultNodePortRange, parseServiceRanges } from './allocation/ranges.ts';
 export { auditPath, openAudit } from './audit/open-audit.ts';
 export type { ClientLimits, ServerInfo, ServerOptions } from './options.ts';
 export { issueNodeCredentials, type NodeCredentials, pkiDir } from './pki/pki.ts';

@@ -15,7 +15,7 @@ import type {
 } from '../client/index.ts';
 import type { Controller } from './controller.ts';
 import type { EvictionRates } from './node-lifecycle/zone-state.ts';
-import type { NodeRangeSettings } from './node-ranges/decide.ts';
+import type { NodeNetworkSettings } from './node-network/decide.ts';
 import type { Outage } from './outage.ts';
 
 export type Indexers<T> = Readonly<Record<string, IndexFunction<T>>>;
@@ -39,7 +39,7 @@ export interface FollowedKind {
 }
 
 /** What an operator says of controllers. */
-export interface ControllerSettings extends NodeRangeSettings {
+export interface ControllerSettings extends NodeNetworkSettings {
   /** How long a node's agent may say nothing (default 30 s). */
   readonly nodeGraceMs?: number;
   /** How fast nodes that are lost may be given up; what is left out is Kubernetes' figure. */

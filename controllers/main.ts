@@ -35,7 +35,7 @@ import { volumeBinding } from './volume-binding/controller.ts';
 import { volumeProtection } from './volume-protection/controller.ts';
 
 export type { EvictionRates } from './node-lifecycle/zone-state.ts';
-export { defaultClusterCidr, parseNodeRanges } from './node-ranges/decide.ts';
+export { parseNodeRanges } from './node-ranges/decide.ts';
 export type { ControllersElection, RunControllersOptions } from './terms.ts';
 
 /** Every controller, a line each. */

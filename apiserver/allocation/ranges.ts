@@ -1,4 +1,5 @@
 import { type AddressRange, parseAddressRange } from '../../api/meta/address-range.ts';
+import { defaultNetwork, namesOffset } from '../../api/meta/cluster-ranges.ts';
 import type { PoolRange } from './number-pool.ts';
 
 /** From where services get their addresses and ports, as an operator says it. */
@@ -9,7 +10,6 @@ export interface ServiceRanges {
   readonly nodePorts?: string | undefined;
 }
 
-export const defaultServiceCidr = '10.43.0.0/16';
 export const defaultNodePortRange = '30000-32767';
 
 /**
@@ -20,7 +20,6 @@ const LENGTHS = { least: 12, most: 27 };
  * Addresses of the cluster itself, from the network's own on. The first is the control plane's, the tenth is for names.
  */
 const KEPT_ADDRESSES = 16;
-const NAMES_OFFSET = 10;
 /** Ports below are the machine's own. */
 const LEAST_PORT = 1024;
 const MOST_PORT = 65_535;
@@ -45,7 +44,7 @@ export function parseServiceCidr(text: string): ServiceAddresses {
   const keptFor = (number: number): string | undefined => {
     const offset = number - first;
     if (offset === 1) return 'is kept for the control plane';
-    if (offset === NAMES_OFFSET) return 'is kept for names';
+    if (offset === namesOffset) return 'is kept for names';
     if (offset === size - 1) return `is the last of ${text}, which is not given`;
     return offset < KEPT_ADDRESSES
       ? `is one of the first ${KEPT_ADDRESSES} of ${text}, which are kept for the cluster`
@@ -74,7 +73,7 @@ export interface ParsedServiceRanges {
 /** Throws RangeError with a sentence that names the flag. */
 export function parseServiceRanges({ serviceCidr, nodePorts }: ServiceRanges = {}): ParsedServiceRanges {
   return {
-    addresses: named('--service-cidr', serviceCidr ?? defaultServiceCidr, parseServiceCidr),
+    addresses: named('--service-cidr', serviceCidr ?? defaultNetwork.serviceCidr, parseServiceCidr),
     ports: named('--service-node-port-range', nodePorts ?? defaultNodePortRange, parseNodePortRange),
   };
 }

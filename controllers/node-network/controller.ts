@@ -4,21 +4,22 @@ import type { Client, Informer } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { rule } from '../rules.ts';
-import { decideNodeNetwork } from './decide.ts';
+import { decideNodeNetwork, type NodeNetworkSettings } from './decide.ts';
 
 export interface NodeNetworksOptions {
   readonly client: { readonly nodeNetworks: Pick<Client['nodeNetworks'], 'create' | 'update' | 'delete'> };
   readonly nodes: Informer<Node>;
   readonly networks: Informer<NodeNetwork>;
+  readonly settings: NodeNetworkSettings;
 }
 
 /**
  * Keeps a NodeNetwork for each node with a range of pods' addresses: what agents read of nodes other than their own.
  */
-export function createNodeNetworks({ client, nodes, networks }: NodeNetworksOptions): Controller {
+export function createNodeNetworks({ client, nodes, networks, settings }: NodeNetworksOptions): Controller {
   async function reconcile(name: string, signal: AbortSignal): Promise<void> {
     const stored = networks.lister.get(name);
-    const step = decideNodeNetwork(nodes.lister.get(name), stored);
+    const step = decideNodeNetwork(nodes.lister.get(name), stored, settings);
     if (step.do === 'nothing') return;
     const { uid, resourceVersion } = stored?.metadata ?? {};
     try {
@@ -43,5 +44,6 @@ export const nodeNetworks: ControllerDefinition = {
   name: 'node-network',
   rules: [rule(['create', 'update'], 'networking.berth.io', 'nodenetworks')],
   watches: { Node: { whole: true }, NodeNetwork: { whole: true } },
-  create: ({ client, informer }) => createNodeNetworks({ client, nodes: informer('Node'), networks: informer('NodeNetwork') }),
+  create: ({ client, informer, settings }) =>
+    createNodeNetworks({ client, nodes: informer('Node'), networks: informer('NodeNetwork'), settings }),
 };

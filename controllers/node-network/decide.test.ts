@@ -9,12 +9,14 @@ const node = (spec: Node['spec'], ...internal: string[]): Node => ({
     addresses: [{ type: 'Hostname', address: 'n.example' }, ...internal.map((address) => ({ type: 'InternalIP', address }))],
   },
 });
+const cluster = { clusterCIDRs: ['10.42.0.0/16'], serviceCIDRs: ['10.43.0.0/16'], clusterDomain: 'cluster.local' };
 const stored = (podCIDRs: string[], ...addresses: string[]): NodeNetwork => ({
   metadata: { name: 'n', uid: 'u', resourceVersion: '7' },
   addresses,
   podCIDRs,
+  ...cluster,
 });
-const wanted = { metadata: { name: 'n' }, addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'] };
+const wanted = { metadata: { name: 'n' }, addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'], ...cluster };
 
 describe('decideNodeNetwork', () => {
   it.each<[string, Node | undefined, NodeNetwork | undefined, Step]>([
@@ -52,4 +54,12 @@ describe('decideNodeNetwork', () => {
     ],
     ['does nothing for a node that never was', undefined, undefined, { do: 'nothing' }],
   ])('%s', (_, given, before, step) => expect(decideNodeNetwork(given, before)).toEqual(step));
+
+  it('says what the whole cluster has, and follows another server', () => {
+    const settings = { clusterCidr: '10.0.0.0/8', serviceCidr: '172.16.0.0/16', clusterDomain: 'example.org' };
+    const said = { clusterCIDRs: ['10.0.0.0/8'], serviceCIDRs: ['172.16.0.0/16'], clusterDomain: 'example.org' };
+    const before = stored(['10.42.1.0/24'], '10.0.0.7');
+    const step = { do: 'update', object: { ...before, ...said } };
+    expect(decideNodeNetwork(node({ podCIDR: '10.42.1.0/24' }, '10.0.0.7'), before, settings)).toEqual(step);
+  });
 });

@@ -1,4 +1,6 @@
 import type { Node, NodeNetwork } from '../../api/generated/types.ts';
+import { defaultNetwork } from '../../api/meta/cluster-ranges.ts';
+import type { NodeRangeSettings } from '../node-ranges/decide.ts';
 
 /** What is to be done with the NodeNetwork of one node. */
 export type Step =
@@ -6,22 +8,44 @@ export type Step =
   | { readonly do: 'delete' }
   | { readonly do: 'nothing' };
 
+/** What an operator says of the cluster's network; the server must be told the same range of Services. */
+export interface NodeNetworkSettings extends NodeRangeSettings {
+  /** "10.43.0.0/16" when absent. */
+  readonly serviceCidr?: string | undefined;
+  /** "cluster.local" when absent. */
+  readonly clusterDomain?: string | undefined;
+}
+
 /**
- * The NodeNetwork says what the Node says; a node without a range of its own has none, and so has one that is gone:
- * then other nodes have no route to its pods.
+ * The NodeNetwork says what the Node says, and what the whole cluster has; a node without a range of its own has none,
+ * and so has one that is gone: then other nodes have no route to its pods.
  */
-export function decideNodeNetwork(node: Node | undefined, stored: NodeNetwork | undefined): Step {
+export function decideNodeNetwork(
+  node: Node | undefined,
+  stored: NodeNetwork | undefined,
+  settings: NodeNetworkSettings = {},
+): Step {
   const ranges = rangesOf(node);
   if (node === undefined || ranges.length === 0) return { do: stored ? 'delete' : 'nothing' };
   const addresses = (node.status?.addresses ?? []).flatMap(({ type, address }) =>
     type === 'InternalIP' && address ? [address] : [],
   );
   const { name = '' } = node.metadata ?? {};
-  const wanted: NodeNetwork = { metadata: { name }, addresses, podCIDRs: ranges };
-  if (!stored) return { do: 'create', object: wanted };
-  if (isSame(stored.addresses, addresses) && isSame(stored.podCIDRs, ranges)) return { do: 'nothing' };
-  return { do: 'update', object: { ...wanted, metadata: { ...stored.metadata, name } } };
+  const { clusterCidr, serviceCidr, clusterDomain } = { ...defaultNetwork, ...definedOf(settings) };
+  const wanted = { addresses, podCIDRs: ranges, clusterCIDRs: [clusterCidr], serviceCIDRs: [serviceCidr], clusterDomain };
+  if (!stored) return { do: 'create', object: { metadata: { name }, ...wanted } };
+  const isSame = (['addresses', 'podCIDRs', 'clusterCIDRs', 'serviceCIDRs'] as const).every((field) =>
+    isEqual(stored[field], wanted[field]),
+  );
+  if (isSame && stored.clusterDomain === clusterDomain) return { do: 'nothing' };
+  return { do: 'update', object: { metadata: { ...stored.metadata, name }, ...wanted } };
 }
+
+/** What is said; an absent flag is no answer. */
+const definedOf = ({ clusterCidr, serviceCidr, clusterDomain }: NodeNetworkSettings) =>
+  Object.fromEntries(
+    Object.entries({ clusterCidr, serviceCidr, clusterDomain }).filter(([, value]) => value !== undefined),
+  ) as Partial<typeof defaultNetwork>;
 
 function rangesOf(node: Node | undefined): string[] {
   const { podCIDR, podCIDRs = [] } = node?.spec ?? {};
@@ -29,5 +53,5 @@ function rangesOf(node: Node | undefined): string[] {
   return podCIDR ? [podCIDR] : [];
 }
 
-const isSame = (a: readonly string[] = [], b: readonly string[]): boolean =>
+const isEqual = (a: readonly string[] = [], b: readonly string[]): boolean =>
   a.length === b.length && a.every((each, i) => each === b[i]);

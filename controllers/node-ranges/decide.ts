@@ -1,5 +1,6 @@
 import type { Node } from '../../api/generated/types.ts';
 import { type AddressRange, overlap, parseAddressRange, rangeAround } from '../../api/meta/address-range.ts';
+import { defaultNetwork } from '../../api/meta/cluster-ranges.ts';
 
 /** From which addresses each node gets a range of its own. */
 export interface NodeRanges {
@@ -20,12 +21,11 @@ export interface NodeRangeSettings {
   readonly nodeCidrMaskSize?: number | undefined;
 }
 
-export const defaultClusterCidr = '10.42.0.0/16';
 const DEFAULT_MASK_SIZE = 24;
 
 /** Throws RangeError with a sentence that names the flag. */
 export function parseNodeRanges(settings: NodeRangeSettings = {}): NodeRanges {
-  const { clusterCidr = defaultClusterCidr, nodeCidrMaskSize: maskSize = DEFAULT_MASK_SIZE } = settings;
+  const { clusterCidr = defaultNetwork.clusterCidr, nodeCidrMaskSize: maskSize = DEFAULT_MASK_SIZE } = settings;
   let cluster: AddressRange;
   try {
     cluster = parseAddressRange(clusterCidr);

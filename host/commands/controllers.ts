@@ -5,11 +5,11 @@ import { type DaemonFlags, localConnection, runDaemon } from '../daemon/daemon.t
 import { boundHeapGrowth } from '../daemon/heap-growth.ts';
 import { type ControllersFlags, controllersErrors, controllersOptions, withControllersFlag } from '../flags/controllers-flags.ts';
 import { type LostNodeFlags, lostNodeErrors, rateKeys, withLostNodeFlags } from '../flags/lost-node-flags.ts';
-import { type NodeRangeFlags, nodeRangeErrors, withNodeRangeFlags } from '../flags/network-flags.ts';
+import { type NetworkFlags, networkErrors, withNetworkFlags } from '../flags/network-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen } from '../paths.ts';
 
-interface ControllersCommandFlags extends DaemonFlags, ControllersFlags, LostNodeFlags, NodeRangeFlags {
+interface ControllersCommandFlags extends DaemonFlags, ControllersFlags, LostNodeFlags, NetworkFlags {
   readonly server: string;
 }
 
@@ -21,7 +21,7 @@ export function registerControllers(program: Command): void {
     .option('--data-dir <folder>', "the server's state, where the controllers' certificate is", defaultDataDir());
   withControllersFlag(command);
   withLostNodeFlags(command, rateKeys);
-  withNodeRangeFlags(command);
+  withNetworkFlags(command);
   command
     .option(
       '--metrics-address <address>',
@@ -33,7 +33,7 @@ export function registerControllers(program: Command): void {
 }
 
 async function controllers(flags: ControllersCommandFlags): Promise<void> {
-  const errors = [...lostNodeErrors(flags), ...(await nodeRangeErrors(flags)), ...(await controllersErrors(flags))];
+  const errors = [...lostNodeErrors(flags), ...(await networkErrors(flags)), ...(await controllersErrors(flags))];
   if (errors.length > 0) throw new ExitWith(1, errors.join('\n'));
   const { runElected } = await import('../processes/elected-controllers.ts');
   boundHeapGrowth();

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RunControllersOptions } from '../../controllers/main.ts';
 import { installation } from '../paths.ts';
 import { evictionRatesOf, type LostNodeFlags } from './lost-node-flags.ts';
-import { type NodeRangeFlags, nodeRangeSettingsOf } from './network-flags.ts';
+import { type NetworkFlags, networkSettingsOf } from './network-flags.ts';
 
 /** Which controllers run: false for none, names, or what is usual, which is all. */
 export interface ControllersFlags {
@@ -43,12 +43,12 @@ export async function controllersErrors(flags: ControllersFlags): Promise<string
 
 /** As the controllers take them; what is not said is theirs to choose. */
 export function controllersOptions(
-  flags: ControllersFlags & LostNodeFlags & NodeRangeFlags & { readonly dataDir: string },
-): Pick<RunControllersOptions, 'select' | 'evictionRates' | 'authorities' | 'clusterCidr' | 'nodeCidrMaskSize'> {
+  flags: ControllersFlags & LostNodeFlags & NetworkFlags & { readonly dataDir: string },
+): Pick<RunControllersOptions, 'select' | 'evictionRates' | 'authorities' | keyof ReturnType<typeof networkSettingsOf>> {
   return {
     select: chosen(flags),
     evictionRates: evictionRatesOf(flags),
-    ...nodeRangeSettingsOf(flags),
+    ...networkSettingsOf(flags),
     authorities: () => readFile(join(installation(flags.dataDir).pki, 'ca.crt'), 'utf8'),
   };
 }

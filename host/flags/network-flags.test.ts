@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { networkErrors, nodeRangeErrors, nodeRangeSettingsOf, serviceRangesOf } from './network-flags.ts';
+import { networkErrors, networkSettingsOf, serviceRangesOf } from './network-flags.ts';
 
 describe('the ranges of a cluster', () => {
   it('are the server’s to choose where nothing is said', async () => {
     expect(serviceRangesOf({})).toEqual({});
-    expect(nodeRangeSettingsOf({})).toEqual({});
+    expect(networkSettingsOf({})).toEqual({});
     expect(await networkErrors({})).toEqual([]);
     expect(await networkErrors({ serviceCidr: '10.96.0.0/12', clusterCidr: '10.244.0.0/16', nodeCidrMaskSize: '26' })).toEqual(
       [],
@@ -14,6 +14,7 @@ describe('the ranges of a cluster', () => {
   it.each([
     [{ serviceCidr: 'x' }, '--service-cidr "x" must be a range of addresses such as "10.42.0.0/16"'],
     [{ serviceNodePortRange: '1-2' }, '--service-node-port-range "1-2" must lie between 1024 and 65535'],
+    [{ clusterDomain: 'a..b' }, expect.stringMatching(/^--cluster-domain "a\.\.b" must/)],
     [{ clusterCidr: '10.42.1.0/16' }, '--cluster-cidr "10.42.1.0/16" must be the address of a network: write "10.42.0.0/16"'],
     [{ nodeCidrMaskSize: '12' }, '--node-cidr-mask-size 12 must be between 16 and 30 for 10.42.0.0/16'],
     [{ nodeCidrMaskSize: 'x' }, '--node-cidr-mask-size "x" must be a whole number, e.g. 24'],
@@ -27,6 +28,9 @@ describe('the ranges of a cluster', () => {
     ],
   ])('are refused at the start: %j', async (flags, sentence) => expect(await networkErrors(flags)).toEqual([sentence]));
 
-  it('are judged as far as the controllers know them', async () =>
-    expect(await nodeRangeErrors({ clusterCidr: 'x' })).toHaveLength(1));
+  it('go to the controllers as numbers and texts', () =>
+    expect(networkSettingsOf({ clusterDomain: 'example.org', nodeCidrMaskSize: '26' })).toEqual({
+      clusterDomain: 'example.org',
+      nodeCidrMaskSize: 26,
+    }));
 });

@@ -5,10 +5,10 @@ import { isQuantity, quantityValue } from '../../api/meta/quantity.ts';
 import { parseDuration } from '../../cli/args/duration.ts';
 import { type ControllersFlags, withControllersFlag } from './controllers-flags.ts';
 import { type LostNodeFlags, withLostNodeFlags } from './lost-node-flags.ts';
-import { type NodeRangeFlags, type ServiceFlags, withNodeRangeFlags, withServiceFlags } from './network-flags.ts';
+import { type NetworkFlags, type NodePortFlags, withNetworkFlags, withNodePortFlag } from './network-flags.ts';
 
 /** How a server behaves, wherever it runs; `berth up` takes these flags too. */
-export interface ServerTuning extends LostNodeFlags, ControllersFlags, ServiceFlags, NodeRangeFlags {
+export interface ServerTuning extends LostNodeFlags, ControllersFlags, NetworkFlags, NodePortFlags {
   readonly scheduler: boolean;
   readonly maxInflight?: number;
   readonly maxStreams?: number;
@@ -52,8 +52,8 @@ export function withServerTuning(command: Command): Command {
     .option('--audit-policy-file <file>', 'the audit policy (default: writes, reads of Secrets, and access to containers)')
     .option('--no-audit', 'without an audit log');
   withLostNodeFlags(command);
-  withServiceFlags(command);
-  withNodeRangeFlags(command);
+  withNetworkFlags(command);
+  withNodePortFlag(command);
   return command.addOption(logLevelOption());
 }
 

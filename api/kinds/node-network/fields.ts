@@ -6,4 +6,7 @@ export const nodeNetworkFields: FieldSupportTable = {
   ...metadataFields,
   'addresses[]': works,
   'podCIDRs[]': works,
+  'clusterCIDRs[]': works,
+  'serviceCIDRs[]': works,
+  clusterDomain: works,
 };

@@ -2,11 +2,13 @@ import { namespaces } from '../../../api/meta/well-known.ts';
 import type { Attributes } from '../attributes.ts';
 import type { NodeGraph } from './node-graph.ts';
 
-/** Objects of the cluster that reveal nothing of pods, and that agents look up. */
+/** What every node needs of the whole cluster: it reveals no pod but the addresses behind Services. */
 const SHARED: readonly string[] = [
   'node.k8s.io/runtimeclasses',
   'storage.k8s.io/storageclasses',
   'networking.berth.io/nodenetworks',
+  '/services',
+  'discovery.k8s.io/endpointslices',
 ];
 const READ: readonly string[] = ['get', 'list', 'watch'];
 /** An agent creates and updates these objects, but may not delete them. */

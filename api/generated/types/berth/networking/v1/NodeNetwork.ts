@@ -20,6 +20,18 @@ export interface NodeNetwork__Input {
    * The ranges of its pods' addresses, as spec.podCIDRs of the Node has them.
    */
   'podCIDRs'?: (string)[];
+  /**
+   * The ranges of all pods' addresses, which those of nodes are parts of. The same in each NodeNetwork of a cluster.
+   */
+  'clusterCIDRs'?: (string)[];
+  /**
+   * The ranges of the addresses of Services.
+   */
+  'serviceCIDRs'?: (string)[];
+  /**
+   * The domain below which the names of Services and pods are, such as "cluster.local".
+   */
+  'clusterDomain'?: (string);
 }
 
 /**
@@ -39,4 +51,16 @@ export interface NodeNetwork {
    * The ranges of its pods' addresses, as spec.podCIDRs of the Node has them.
    */
   'podCIDRs'?: (string)[];
+  /**
+   * The ranges of all pods' addresses, which those of nodes are parts of. The same in each NodeNetwork of a cluster.
+   */
+  'clusterCIDRs'?: (string)[];
+  /**
+   * The ranges of the addresses of Services.
+   */
+  'serviceCIDRs'?: (string)[];
+  /**
+   * The domain below which the names of Services and pods are, such as "cluster.local".
+   */
+  'clusterDomain'?: (string);
 }
