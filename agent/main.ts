@@ -1,17 +1,19 @@
 import { setMaxListeners } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Pod } from '../api/generated/types.ts';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import { linkAbort } from '../client/abort.ts';
 import { systemClock } from '../client/clock.ts';
+import { createInformer } from '../client/informer/informer.ts';
 import { readNodeConfig } from './config/node-config.ts';
 import { keepCertificate } from './identity/keep-certificate.ts';
 import { openPullRecords } from './images/pulled-images.ts';
 import { measurePorts } from './metrics.ts';
+import { openPodNetwork } from './network.ts';
 import { withNodeLock } from './node/node-lock.ts';
 import type { AgentOptions } from './options.ts';
 import { withDevices } from './pod/devices.ts';
-import { openPodNetwork } from './pod-network/open.ts';
 import { openPorts } from './ports.ts';
 import { serve } from './serve.ts';
 
@@ -53,12 +55,15 @@ async function runLocked(options: AgentOptions & { readonly nodeDir: string }, s
   try {
     const inventory = withDevices(ports.inventory, nodeConfig.devices);
     const measured = measurePorts({ ...ports, inventory, images: pullRecords.recording(ports.images) }, metrics);
-    const own = { metrics, ports: measured, pullRecords, nodeConfig, clock: options.clock ?? systemClock };
+    const clock = options.clock ?? systemClock;
+    const scope = { fieldSelector: `spec.nodeName=${nodeName}` };
+    const pods = createInformer<Pod>({ client: options.client.pods, scope, name: 'pods', clock, logger });
+    const own = { metrics, pods, clock, clusterNames: () => routed?.names(), ports: measured, pullRecords, nodeConfig };
     const staticPodPath = options.staticPodPath ?? nodeConfig.staticPodPath;
     await Promise.all([
       serve({ ...options, ...own, staticPodPath }, abort.signal, abort.abort).finally(abort.abort),
       keepCertificate({ ...options, metrics, clock: own.clock }, abort.signal),
-      network?.run(ports.inventory, abort.signal),
+      network?.run({ inventory: ports.inventory, pods, metrics }, abort.signal),
     ]);
   } finally {
     abort.abort();

@@ -2,8 +2,8 @@ import { readdir, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isStoreAside, nodeMarker, ownEntries } from './data-dir.ts';
 import { readPulledImages } from './images/pulled-images.ts';
+import { removeNetwork } from './network.ts';
 import { formerSandboxImages, ownSandboxImage } from './pause/sandbox-image.ts';
-import { removePodNetwork } from './pod-network/node-pod-network.ts';
 import { createDockerRuntime, type DockerRuntime } from './runtime/docker/docker-runtime.ts';
 import { RuntimeError } from './runtime/runtime-error.ts';
 import { createMounts } from './volumes/mounts.ts';
@@ -89,7 +89,7 @@ async function* purgeNode(dataDir: string, nodeName: string): AsyncIterable<Purg
     }
     if (removed > 0) yield { kind: 'removed', what: `${removed} containers of node ${nodeName}` };
     await docker.warm.removeAll();
-    if (await removePodNetwork(dataDir, nodeName, join(dataDir, 'node', nodeName)))
+    if (await removeNetwork(dataDir, nodeName, join(dataDir, 'node', nodeName)))
       yield { kind: 'removed', what: `the pods' network of node ${nodeName}` };
     for (const image of [ownSandboxImage, ...formerSandboxImages, ...(await readPulledImages(join(dataDir, 'node', nodeName)))])
       yield* removeImage(docker, image);

@@ -3,7 +3,6 @@ import { isStatic } from '../api/kinds/pod/static-pods.ts';
 import { claimsOf } from '../api/kinds/storage.ts';
 import { objectKey } from '../api/meta/key.ts';
 import type { Lister } from '../client/informer/indexer.ts';
-import { createInformer } from '../client/informer/informer.ts';
 import { createObjectSource } from './config/objects.ts';
 import { imageDisk } from './images/collector.ts';
 import { defaultRoot } from './local-path/made-folders.ts';
@@ -34,12 +33,10 @@ export async function serve(wiring: Wiring, signal: AbortSignal, stop: () => voi
 
 /** What is long-lived in an agent. Nothing of it runs yet. */
 function assemble(wiring: Wiring, signal: AbortSignal) {
-  const { client, nodeName, logger, clock, metrics, ports, nodeDir } = wiring;
+  const { client, nodeName, pods, logger, clock, metrics, ports, nodeDir } = wiring;
   const holder = holderIdentity(ports.inventory.nodeInfo.machineID ?? '', nodeDir);
   const facts = holderFacts(wiring.dataDir);
   const lease = createNodeLease({ client: client.leases, nodeName, holder, facts, clock, logger });
-  const scope = { fieldSelector: `spec.nodeName=${nodeName}` };
-  const pods = createInformer<Pod>({ client: client.pods, scope, name: 'pods', clock, logger });
   const objects = createObjectSource({ configMaps: client.configMaps, secrets: client.secrets, clock });
   const current = (pod: Pod) => (isStatic(pod) ? statics.mirrorOf(pod) : pods.lister.get(objectKey(pod)));
   // Statuses and ends of pods share a stream: of many at once each costs a fraction of a call.
@@ -67,7 +64,7 @@ function assemble(wiring: Wiring, signal: AbortSignal) {
     folders: { remove: (made) => ports.volumes.removeMadeFolder(made) },
     isInUse: (claim) => [...workers.records()].some(({ pod }) => pod && isForgotten(pod, pods.lister) && usesClaim(pod, claim)),
   });
-  return { lease, pods, status, podVolumes, workers, collector, statics, reporter, reclaimer };
+  return { lease, status, podVolumes, workers, collector, statics, reporter, reclaimer };
 }
 
 function wireReporter(wiring: Wiring, nodes: NodeView['client'], containers: () => ObservedContainer[]): NodeReporter {
@@ -83,8 +80,8 @@ function wireReporter(wiring: Wiring, nodes: NodeView['client'], containers: () 
 
 /** Begins everything, each when what it needs is there. */
 function start(parts: ReturnType<typeof assemble>, wiring: Wiring, signal: AbortSignal): Promise<unknown>[] {
-  const { lease, pods, status, podVolumes, workers, collector, statics, reporter, reclaimer } = parts;
-  const { client, nodeName, logger, clock, metrics, ports, logLevel } = wiring;
+  const { lease, status, podVolumes, workers, collector, statics, reporter, reclaimer } = parts;
+  const { client, nodeName, pods, logger, clock, metrics, ports, logLevel } = wiring;
   const { runtime, usage, access, dialer, volumes } = ports;
   const uidHere = (uid: string) => statics.uidHere(uid);
   const streams = { access, dialer, history: usage.history, get: workers.get, uidHere, logLevel };

@@ -9,6 +9,7 @@ import type { Client } from '../client/client.ts';
 import { type Clock, pause } from '../client/clock.ts';
 import { createEventRecorder, type EventRecorder } from '../client/events/events.ts';
 import type { Lister } from '../client/informer/indexer.ts';
+import type { Informer } from '../client/informer/informer.ts';
 import type { Logger } from '../client/logger.ts';
 import type { ResourceClient } from '../client/services/resource-client.ts';
 import { createTokenSource } from './config/account-tokens.ts';
@@ -17,6 +18,7 @@ import type { Allocatable } from './config/downward.ts';
 import { createKnownObjects } from './config/known-objects.ts';
 import type { NodeConfig } from './config/node-config.ts';
 import type { ObjectSource } from './config/objects.ts';
+import type { ClusterNames } from './config/resolv-conf.ts';
 import { createSecuritySource } from './config/security-facts.ts';
 import type { ImageCollector } from './images/collector.ts';
 import type { ImageOptions } from './images/options.ts';
@@ -54,6 +56,10 @@ import { createPodVolumes, type PodVolumes } from './volumes/pod-volumes.ts';
 export interface Wiring {
   readonly client: Client;
   readonly nodeName: string;
+  /** The node's, as the server has them. */
+  readonly pods: Informer<Pod>;
+  /** Where the node's pods find the names of the cluster; undefined where nothing answers them. */
+  readonly clusterNames: () => ClusterNames | undefined;
   readonly sandboxImage?: string | undefined;
   readonly nodeConfig: NodeConfig;
   readonly maxContainerRestartMs?: number | undefined;
@@ -153,7 +159,7 @@ export function wireWorkers(
     seccompDir: join(wiring.dataDir, 'seccomp'),
     runtimeClasses: createKnownObjects(client.runtimeClasses, clock),
     devices: createDeviceBook(wiring.nodeConfig.devices, running),
-    etcFiles: createEtcFiles({ podDir: (podUid: string) => volumes.podDir(podUid) }),
+    etcFiles: createEtcFiles({ podDir: (podUid: string) => volumes.podDir(podUid), clusterNames: wiring.clusterNames }),
     events,
   });
   const starter = createStarter({

@@ -38,17 +38,26 @@ export function parseResolvConf(text: string): Resolver {
   };
 }
 
+/** Where the names of the cluster are answered. */
+export interface ClusterNames {
+  readonly nameservers: readonly string[];
+  /** "cluster.local". */
+  readonly domain: string;
+}
+
 /**
  * The resolv.conf of a pod's containers; undefined where the engine's will do, which is the machine's without what
- * cannot be reached from a pod. There is no DNS of the cluster: ClusterFirst means Default. Pure.
+ * cannot be reached from a pod. Where nothing answers the cluster's names, ClusterFirst means Default. Pure.
  */
-export function computeResolvConf(pod: Pod, machine: Resolver): PodResolver | undefined {
+export function computeResolvConf(pod: Pod, machine: Resolver, cluster?: ClusterNames): PodResolver | undefined {
   const { dnsPolicy, dnsConfig, hostNetwork } = pod.spec ?? {};
   const { nameservers = [], searches = [], options = [] } = dnsConfig ?? {};
   const isEmpty = nameservers.length + searches.length + options.length === 0;
-  if (dnsPolicy !== 'None' && isEmpty) return undefined;
-  const base =
-    dnsPolicy === 'None' ? { nameservers: [], searches: [], options: [] } : hostNetwork === true ? machine : reachable(machine);
+  const isInCluster = cluster !== undefined && isClusterFirst(pod);
+  if (dnsPolicy !== 'None' && isEmpty && !isInCluster) return undefined;
+  const own = hostNetwork === true ? machine : reachable(machine);
+  const first = isInCluster ? inCluster(cluster, own, pod.metadata?.namespace ?? '') : own;
+  const base = dnsPolicy === 'None' ? { nameservers: [], searches: [], options: [] } : first;
   const written = options.map(({ name = '', value }) => (value === undefined || value === '' ? name : `${name}:${value}`));
   const merged = {
     nameservers: unique([...base.nameservers, ...nameservers]),
@@ -57,6 +66,17 @@ export function computeResolvConf(pod: Pod, machine: Resolver): PodResolver | un
   };
   const fit = bounded(merged);
   return { text: print(fit), problems: problemsOf(merged, fit) };
+}
+
+/** A pod in the machine's network has to say that it means the cluster's names, as in Kubernetes. */
+function isClusterFirst({ spec: { dnsPolicy = 'ClusterFirst', hostNetwork } = {} }: Pod): boolean {
+  return dnsPolicy === 'ClusterFirstWithHostNet' || (dnsPolicy === 'ClusterFirst' && hostNetwork !== true);
+}
+
+/** Kubernetes' search path, and after it the machine's. A name with fewer dots is looked for below each of them. */
+function inCluster({ nameservers, domain }: ClusterNames, machine: Resolver, namespace: string): Resolver {
+  const searches = [`${namespace}.svc.${domain}`, `svc.${domain}`, domain, ...machine.searches];
+  return { nameservers, searches, options: ['ndots:5'] };
 }
 
 /** Name servers at the machine's own loopback address are not there in another network. */

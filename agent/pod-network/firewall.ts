@@ -7,8 +7,10 @@ const chainOf = (owner: LinkOwner): string => `BERTH-${tagOf(owner).toUpperCase(
 export interface Outside {
   /** This node's pods. */
   readonly range: AddressRange;
-  /** The other nodes' pods. */
-  readonly others: readonly AddressRange[];
+  /** All pods of the cluster, as far as known. */
+  readonly pods: readonly AddressRange[];
+  /** The link of the tunnel to other nodes, whether it is there or not. */
+  readonly tunnel: string;
   /** The addresses of the cluster's nodes. */
   readonly nodes: readonly string[];
 }
@@ -18,16 +20,21 @@ export interface Outside {
  * nodes. Replaces the table as a whole, in one step. TCP learns how large packets may be before it sends one that a
  * tunnel has no room for.
  */
-export function tableCommands(owner: LinkOwner, { range, others, nodes }: Outside): string[] {
-  const inside = [...[range, ...others].map(({ text }) => text), ...nodes.map((address) => `${address}/32`)];
+export function tableCommands(owner: LinkOwner, { range, pods, nodes, tunnel }: Outside): string[] {
+  const podRanges = pods.map(({ text }) => text);
+  const inside = [...podRanges, ...nodes.map((address) => `${address}/32`)];
   return [
     `table ip ${tableOf(owner)} {}`,
     `delete table ip ${tableOf(owner)}`,
     `table ip ${tableOf(owner)} {`,
     `  set inside { type ipv4_addr; flags interval; auto-merge; elements = { ${inside.join(', ')} } }`,
+    `  set pods { type ipv4_addr; flags interval; auto-merge; elements = { ${podRanges.join(', ')} } }`,
     '  chain postrouting {',
     '    type nat hook postrouting priority srcnat;',
     `    ip saddr ${range.text} ip daddr != @inside fib daddr type unicast masquerade`,
+    // What the machine sends to a Service has its own address from before it was known where to: at the other end of
+    // a tunnel the answer to that would take another way.
+    `    oifname "${tunnel}" ip saddr != @pods masquerade`,
     '  }',
     '  chain forward {',
     '    type filter hook forward priority mangle;',
@@ -43,9 +50,9 @@ export function tableCommands(owner: LinkOwner, { range, others, nodes }: Outsid
  * in the engine's own table does, called before anything of Docker's that drops. Prints "mended" when something was
  * missing.
  */
-export function forwardScript(owner: LinkOwner, range: AddressRange, iptables: string): string {
+export function forwardScript(owner: LinkOwner, pods: readonly AddressRange[], iptables: string): string {
   const chain = chainOf(owner);
-  const rules = [`-s ${range.text} -j ACCEPT`, `-d ${range.text} -j ACCEPT`];
+  const rules = pods.flatMap(({ text }) => [`-s ${text} -j ACCEPT`, `-d ${text} -j ACCEPT`]);
   const has = [`${iptables} -w -C FORWARD -j ${chain}`, ...rules.map((rule) => `${iptables} -w -C ${chain} ${rule}`)];
   return [
     `if { ${has.join(' && ')}; } 2>/dev/null; then exit 0; fi`,

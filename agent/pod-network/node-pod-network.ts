@@ -4,14 +4,16 @@ import { join } from 'node:path';
 import type { NodeNetwork } from '../../api/generated/types.ts';
 import { type AddressRange, parseAddressRange } from '../../api/meta/address-range.ts';
 import { ipVersion } from '../../api/meta/ip.ts';
+import { onAbort } from '../../client/abort.ts';
 import { type Clock, pause, systemClock } from '../../client/clock.ts';
 import type { Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { Held, RoutedNetwork } from '../runtime/docker/routed-runtime.ts';
 import { wordsOf } from '../words-of.ts';
+import { namesAddressOf } from './gateway-link.ts';
 import type { LinkOwner } from './link-commands.ts';
 import { computeNeighbours, rangeTextOf } from './neighbours.ts';
-import { type JoinedPod, PodNetwork } from './pod-network.ts';
+import { type ClusterRanges, type JoinedPod, PodNetwork } from './pod-network.ts';
 import { createShell, type Shell } from './shell.ts';
 
 export interface NodePodNetworkOptions {
@@ -34,6 +36,22 @@ interface Kept {
   readonly address: string;
   /** Ranges of other nodes that routes lead to. */
   readonly routes: readonly string[];
+  readonly cluster?: ClusterNetwork;
+}
+
+/** What the NodeNetwork of a node says of the whole cluster. */
+export interface ClusterNetwork {
+  /** Ranges, such as "10.42.0.0/16". */
+  readonly pods: readonly string[];
+  readonly services: readonly string[];
+  /** "cluster.local". */
+  readonly domain: string;
+}
+
+/** What carries Services and names on this node. */
+export interface ServicesGround extends ClusterNetwork {
+  /** The node's own address in its range. */
+  readonly gateway: string;
 }
 
 const retryMs = 5_000;
@@ -50,6 +68,9 @@ export class NodePodNetwork implements RoutedNetwork {
   /** What the engine said before the network was there; undefined before it has said anything. */
   #early: readonly Held[] | undefined;
   #isSwept = false;
+  #cluster: ClusterNetwork | undefined;
+  readonly #ground: Promise<ServicesGround>;
+  #hasGround: (ground: ServicesGround) => void = () => {};
   #network: PodNetwork | undefined;
   #address = '';
   #why: string;
@@ -57,6 +78,9 @@ export class NodePodNetwork implements RoutedNetwork {
   constructor(options: NodePodNetworkOptions) {
     this.#options = options;
     this.isWanted = options.isWanted;
+    this.#ground = new Promise((resolve) => {
+      this.#hasGround = resolve;
+    });
     this.#why = `node ${options.nodeName} has no range of addresses for pods yet (spec.podCIDR)`;
   }
 
@@ -107,6 +131,20 @@ export class NodePodNetwork implements RoutedNetwork {
     }
   }
 
+  /** Where pods find the cluster's names: this node's resolver, and those of the others. Undefined: not known. */
+  names(): { readonly nameservers: readonly string[]; readonly domain: string } | undefined {
+    const [network, cluster] = [this.#network, this.#cluster];
+    const [range] = cluster?.services ?? [];
+    if (network === undefined || cluster === undefined || range === undefined) return undefined;
+    return { nameservers: [network.gateway, namesAddressOf(range)], domain: cluster.domain };
+  }
+
+  /** When Services can be carried: the network is there, and the cluster's ranges are known. Undefined when aborted. */
+  groundOr(signal: AbortSignal): Promise<ServicesGround | undefined> {
+    const aborted = new Promise<undefined>((resolve) => void onAbort(signal, () => resolve(undefined)));
+    return Promise.race([this.#ground, aborted]);
+  }
+
   /** Until aborted; `address` is the machine's InternalIP. Containers, and their network, stay. */
   async run(address: string, signal: AbortSignal): Promise<void> {
     const { logger, clock, networks } = this.#options;
@@ -119,7 +157,8 @@ export class NodePodNetwork implements RoutedNetwork {
         if (range === undefined) break;
         const network = this.#create(range, kept?.routes ?? []);
         await network.start();
-        await this.#keep({ range: range.text, address, routes: network.routes });
+        await this.#setCluster(network, kept?.cluster ?? clusterOf(networks.lister.get(this.#options.nodeName)));
+        await this.#keep(network);
         this.#network = network;
         if (this.#early) await this.#take(network, this.#early);
         logger.info({ range: range.text }, "the pods' network is there");
@@ -145,6 +184,16 @@ export class NodePodNetwork implements RoutedNetwork {
     } catch (error) {
       this.#options.logger.warn({}, `links without a sandbox cannot be removed: ${wordsOf(error)}`);
     }
+  }
+
+  /** Takes over what the cluster has. An older server does not say it: then there are no Services. */
+  async #setCluster(network: PodNetwork, cluster: ClusterNetwork | undefined): Promise<void> {
+    if (cluster === undefined || JSON.stringify(cluster) === JSON.stringify(this.#cluster)) return;
+    await network.setCluster(rangesOf(cluster));
+    if (this.#cluster)
+      this.#options.logger.warn({ ...cluster }, "the cluster's ranges are others: restart the agent for its Services");
+    this.#cluster = cluster;
+    this.#hasGround({ ...cluster, gateway: network.gateway });
   }
 
   #create(range: AddressRange, routes: readonly string[]): PodNetwork {
@@ -187,8 +236,9 @@ export class NodePodNetwork implements RoutedNetwork {
       for (const each of refused) if (!told.includes(each)) logger.warn({}, each);
       told = refused;
       try {
+        await this.#setCluster(network, clusterOf(networks.lister.get(nodeName)));
         await network.setNeighbours(neighbours);
-        await this.#keep({ range: network.pool.range.text, address: this.#address, routes: network.routes });
+        await this.#keep(network);
       } catch (error) {
         logger.warn({}, `routes to other nodes' pods cannot be written: ${wordsOf(error)}`);
         await pause(retryMs, signal, clock);
@@ -199,7 +249,11 @@ export class NodePodNetwork implements RoutedNetwork {
     }
   }
 
-  async #keep(kept: Kept): Promise<void> {
+  async #keep({ pool, routes }: PodNetwork): Promise<void> {
+    const kept: Kept = {
+      ...{ range: pool.range.text, address: this.#address, routes },
+      ...(this.#cluster && { cluster: this.#cluster }),
+    };
     const file = keptFile(this.#options.nodeDir);
     await writeFile(`${file}.new`, JSON.stringify(kept), { mode: 0o600 });
     await rename(`${file}.new`, file);
@@ -225,6 +279,7 @@ export async function removePodNetwork(
       range: parseAddressRange(kept.range),
       address: kept.address,
       routes: kept.routes,
+      cluster: kept.cluster && rangesOf(kept.cluster),
     },
     ...{ warn: () => {}, readLinks, clock: systemClock },
   });
@@ -233,14 +288,30 @@ export async function removePodNetwork(
   return true;
 }
 
+/** Undefined where the NodeNetwork does not say all of it, or says what is none. */
+function clusterOf({
+  clusterCIDRs: pods = [],
+  serviceCIDRs: services = [],
+  clusterDomain: domain = '',
+}: NodeNetwork = {}): ClusterNetwork | undefined {
+  const isIPv4 = (text: string): boolean => ipVersion(text.split('/')[0] ?? '') === 4;
+  const cluster = { pods: pods.filter(isIPv4), services: services.filter(isIPv4), domain };
+  return cluster.pods.length > 0 && cluster.services.length > 0 && domain !== '' ? cluster : undefined;
+}
+
+const rangesOf = ({ pods, services }: ClusterNetwork): ClusterRanges => ({
+  pods: pods.map(parseAddressRange),
+  services: services.map(parseAddressRange),
+});
+
 const ownerOf = (dataDir: string, nodeName: string): LinkOwner => ({ dataDir, nodeName });
 
 const keptFile = (nodeDir: string): string => join(nodeDir, 'pod-network.json');
 
 function readKept(nodeDir: string): Kept | undefined {
   try {
-    const { range, address, routes = [] } = JSON.parse(readFileSync(keptFile(nodeDir), 'utf8')) as Partial<Kept>;
-    return range !== undefined && address !== undefined ? { range, address, routes } : undefined;
+    const { range, address, routes = [], cluster } = JSON.parse(readFileSync(keptFile(nodeDir), 'utf8')) as Partial<Kept>;
+    return range !== undefined && address !== undefined ? { range, address, routes, ...(cluster && { cluster }) } : undefined;
   } catch {
     return undefined;
   }

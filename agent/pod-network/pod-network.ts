@@ -3,6 +3,7 @@ import { type Clock, pause } from '../../client/clock.ts';
 import { wordsOf } from '../words-of.ts';
 import { AddressPool } from './address-pool.ts';
 import { forwardScript, type Outside, removeScript, tableCommands, tableOf } from './firewall.ts';
+import { gatewayAddressOf, gatewayLinkOf, gatewayScript, serviceRouteCommands } from './gateway-link.ts';
 import { type LinkOwner, podLink, tagOf } from './link-commands.ts';
 import {
   linkTo,
@@ -35,6 +36,14 @@ export interface PodNetworkOptions {
   readonly clock: Clock;
   /** Ranges that an agent before made routes to. */
   readonly routes?: readonly string[];
+  /** What an agent before knew of the cluster. */
+  readonly cluster?: ClusterRanges;
+}
+
+/** What all nodes of the cluster have in common. Empty: not known (yet). */
+export interface ClusterRanges {
+  readonly pods: readonly AddressRange[];
+  readonly services: readonly AddressRange[];
 }
 
 /** A sandbox with its address; without its process, where that is not known. */
@@ -66,6 +75,7 @@ export class PodNetwork {
   readonly links: PodLinks;
   readonly #options: PodNetworkOptions;
   #neighbours: readonly Neighbour[] = [];
+  #cluster: ClusterRanges;
   /** Ranges that a route leads to. */
   readonly #routed = new Map<string, string>();
   #uplinkMtu = leastMtu;
@@ -73,6 +83,7 @@ export class PodNetwork {
 
   constructor(options: PodNetworkOptions) {
     this.#options = options;
+    this.#cluster = options.cluster ?? { pods: [], services: [] };
     for (const route of options.routes ?? []) this.#routed.set(route, '');
     this.pool = new AddressPool(options.range);
     this.links = new PodLinks({ shell: options.shell, owner: options.owner, source: options.address });
@@ -92,16 +103,31 @@ export class PodNetwork {
       throw new Error(
         `the pods' network needs ${missing.map(({ name, of }) => `${name} (package ${of})`).join(', ')}: install it`,
       );
-    await this.#requireFreeRange();
+    await this.#requireFreeRange(range, 'pods');
     this.#uplinkMtu = Math.max(leastMtu, await this.#readUplinkMtu());
     this.#iptables = await this.#findIptables();
+    await this.#writeTable();
     await shell.run(
       [
         'echo 1 > /proc/sys/net/ipv4/ip_forward',
         // What has no pod is answered here, and does not leave by the default route to come back again.
         `ip route replace unreachable ${range.text}`,
+        gatewayScript(this.#options.owner, range),
       ].join('\n'),
     );
+    await this.#mendForward();
+  }
+
+  /** The node's own address in its range. */
+  get gateway(): string {
+    return gatewayAddressOf(this.#options.range);
+  }
+
+  /** Lets in what is for pods of other nodes, and leads to Services. Throws an Error that says what is in the way. */
+  async setCluster(cluster: ClusterRanges): Promise<void> {
+    for (const range of cluster.services) await this.#requireFreeRange(range, 'services');
+    this.#cluster = cluster;
+    await this.#options.shell.run(feed('ip -batch -', serviceRouteCommands(cluster.services, this.#options.address)));
     await this.#writeTable();
     await this.#mendForward();
   }
@@ -153,6 +179,7 @@ export class PodNetwork {
       [
         `nft list table ip ${tableOf(owner)} >/dev/null 2>&1 || echo table`,
         `ip route show type unreachable | grep -q '^unreachable ${range.text} ' || echo range`,
+        `[ -e /proc/sys/net/ipv4/conf/${gatewayLinkOf(owner)} ] || echo gateway`,
         'ip route show | cut -d" " -f1',
       ].join('\n'),
     );
@@ -162,7 +189,10 @@ export class PodNetwork {
       this.#options.warn("the nftables table of the pods' network was removed: restored it");
     }
     if (lines.includes('range')) await shell.run(`ip route replace unreachable ${range.text}`);
+    if (lines.includes('gateway')) await shell.run(gatewayScript(owner, range));
     const routed = new Set(lines);
+    const lostServices = this.#cluster.services.filter(({ text }) => !routed.has(text));
+    if (lostServices.length > 0) await shell.run(feed('ip -batch -', serviceRouteCommands(lostServices, this.#options.address)));
     if ([...this.#routed.keys()].some((each) => !routed.has(each))) {
       this.#routed.clear();
       await this.#writeRoutes();
@@ -184,6 +214,8 @@ export class PodNetwork {
         ...routes,
         `ip route delete unreachable ${range.text} 2>/dev/null || :`,
         `ip link delete ${this.#tunnel.name} 2>/dev/null || :`,
+        `ip link delete ${gatewayLinkOf(owner)} 2>/dev/null || :`,
+        ...this.#cluster.services.map(({ text }) => `ip route delete ${text} dev lo 2>/dev/null || :`),
         removeScript(owner, this.#iptables),
       ].join('\n'),
     );
@@ -194,33 +226,35 @@ export class PodNetwork {
     return linkNames((await this.#options.readLinks(pid)) ?? '');
   }
 
+  /** The cluster's whole range; until it is known, the parts that are. */
+  get #pods(): readonly AddressRange[] {
+    const { pods } = this.#cluster;
+    return pods.length > 0 ? pods : [this.#options.range, ...this.#neighbours.map((each) => each.range)];
+  }
+
   get #tunnel(): Tunnel {
     const { owner, address } = this.#options;
     return { name: `bvx${tagOf(owner)}`, id: tunnelId, port: tunnelPort, local: address };
   }
 
   /** A range that the machine reaches in another way would be cut off by ours. */
-  async #requireFreeRange(): Promise<void> {
+  async #requireFreeRange({ text: range }: AddressRange, of: 'pods' | 'services'): Promise<void> {
     const { shell, owner } = this.#options;
-    const range = this.#options.range.text;
-    const [inside = '', around = '', table = ''] = (
-      await shell.run(
-        [
-          `ip -json route show to root ${range}; echo`,
-          `ip -json route show to match ${range}; echo`,
-          `nft list table ip ${tableOf(owner)} >/dev/null 2>&1 && echo table || :`,
-        ].join('\n'),
-      )
-    )
-      .split('\n')
-      .filter((line) => line !== '');
+    const shows = [`route show to root ${range}`, `route show to match ${range}`, `address show to ${range}`];
+    const answers = await shell.run(shows.map((show) => `ip -json ${show}; echo ,`).join('\n'));
+    // What has no entries may print nothing.
+    const [inside = [], around = [], links = []] = answers
+      .split(/^,$/m)
+      .map((text) => JSON.parse(text.trim() || '[]') as RouteEntry[]);
     const isOwn = ({ dst, dev = '', type }: RouteEntry): boolean =>
-      type === 'unreachable' ? dst === range && table === 'table' : dev.startsWith('bth');
-    const routes = [inside, around].flatMap((text) => JSON.parse(text === '' ? '[]' : text) as readonly RouteEntry[]);
-    const foreign = routes.find((route) => route.dst !== 'default' && !isOwn(route));
+      type === 'unreachable' ? dst === range : dev.startsWith('bth') || (of === 'services' && dev === 'lo');
+    const foreign = [...inside, ...around].find((route) => route.dst !== 'default' && !isOwn(route));
+    const holder = links.find(({ ifname }) => ifname && ![gatewayLinkOf(owner), this.#tunnel.name].includes(ifname));
+    const inUse = `the ${of}' range ${range} is in use on this machine`;
+    if (holder) throw new Error(`${inUse}: ${holder.ifname} has an address of it; choose another range`);
     if (foreign)
       throw new Error(
-        `the pods' range ${range} is in use on this machine: there is a route to ${foreign.dst}${foreign.dev ? ` through ${foreign.dev}` : ''}; choose another range`,
+        `${inUse}: there is a route to ${foreign.dst}${foreign.dev ? ` through ${foreign.dev}` : ''}; choose another range`,
       );
   }
 
@@ -243,14 +277,14 @@ export class PodNetwork {
 
   async #writeTable(): Promise<void> {
     const { shell, owner, range, address } = this.#options;
-    const others = this.#neighbours.map((each) => each.range);
-    const outside: Outside = { range, others, nodes: [address, ...this.#neighbours.map((each) => each.address)] };
+    const nodes = [address, ...this.#neighbours.map((each) => each.address)];
+    const outside: Outside = { range, pods: this.#pods, nodes, tunnel: this.#tunnel.name };
     await shell.run(feed('nft -f -', tableCommands(owner, outside)));
   }
 
   async #mendForward(): Promise<boolean> {
-    const { shell, owner, range } = this.#options;
-    return (await shell.run(forwardScript(owner, range, this.#iptables))).includes('mended');
+    const { shell, owner } = this.#options;
+    return (await shell.run(forwardScript(owner, this.#pods, this.#iptables))).includes('mended');
   }
 
   async #writeRoutes(): Promise<void> {
@@ -296,11 +330,12 @@ export class PodNetwork {
   }
 }
 
-/** A route, as `ip -json route` has it. */
+/** A route or an address, as `ip -json` has it. */
 interface RouteEntry {
   readonly dst?: string;
   readonly dev?: string;
   readonly type?: string;
+  readonly ifname?: string;
 }
 
 /** Of all links of /proc/net/dev: "name: numbers". A machine may have any number of them. */

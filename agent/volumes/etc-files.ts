@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../../api/generated/types.ts';
 import { computeEtcHosts } from '../config/etc-hosts.ts';
-import { computeResolvConf, parseResolvConf, type Resolver } from '../config/resolv-conf.ts';
+import { type ClusterNames, computeResolvConf, parseResolvConf, type Resolver } from '../config/resolv-conf.ts';
 import type { Mount } from '../runtime/runtime.ts';
 import { isMissing } from './atomic-files.ts';
 import { createTurns } from './turns.ts';
@@ -24,6 +24,8 @@ export interface EtcFiles {
 
 export interface EtcFilesOptions {
   readonly podDir: (podUid: string) => string;
+  /** Where names of the cluster are answered; absent: nowhere. */
+  readonly clusterNames?: () => ClusterNames | undefined;
   /** The machine's files; by default those in /etc. */
   readonly etc?: string;
   /** The resolv.conf with the upstream name servers of systemd-resolved. */
@@ -38,6 +40,7 @@ export const etcFiles = (podDir: string) => ({
 
 export function createEtcFiles({
   podDir,
+  clusterNames = () => undefined,
   etc = '/etc',
   systemdResolvConf = '/run/systemd/resolve/resolv.conf',
 }: EtcFilesOptions): EtcFiles {
@@ -52,7 +55,7 @@ export function createEtcFiles({
   async function sync(pod: Pod, podIP: string | undefined) {
     const machineHosts = pod.spec?.hostNetwork === true ? await readOrEmpty(join(etc, 'hosts')) : '';
     const hosts = computeEtcHosts(pod, podIP, machineHosts);
-    const resolver = computeResolvConf(pod, await machineResolver());
+    const resolver = computeResolvConf(pod, await machineResolver(), clusterNames());
     const mounts: Mount[] = [];
     const folder = podDir(pod.metadata?.uid ?? '');
     for (const [name, text] of [

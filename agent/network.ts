@@ -1,0 +1,56 @@
+import type { NodeNetwork, Pod } from '../api/generated/types.ts';
+import type { MetricsRegistry } from '../api/metrics/index.ts';
+import { systemClock } from '../client/clock.ts';
+import { createInformer, type Informer } from '../client/informer/informer.ts';
+import type { MachineInventory } from './machine/inventory.ts';
+import type { AgentOptions } from './options.ts';
+import { tagOf } from './pod-network/link-commands.ts';
+import { hasPodNetwork, NodePodNetwork, removePodNetwork } from './pod-network/node-pod-network.ts';
+import { removeServiceTable } from './service-table/service-table.ts';
+import { runServices } from './services/run-services.ts';
+
+/** The node's own network of pods, and what keeps it. */
+export interface OpenedPodNetwork {
+  readonly network: NodePodNetwork;
+  run(machine: NetworkMachine, signal: AbortSignal): Promise<unknown>;
+}
+
+/** What the network needs to know of the rest of the agent. */
+export interface NetworkMachine {
+  readonly inventory: Pick<MachineInventory, 'addresses'>;
+  /** The node's. */
+  readonly pods: Informer<Pod>;
+  readonly metrics: MetricsRegistry;
+}
+
+/**
+ * Undefined where pods are in the engine's network, and were with every agent before. An agent that is told to go back
+ * to the engine's network keeps the other for the pods that are in it.
+ */
+export function openPodNetwork(options: AgentOptions & { readonly nodeDir: string }): OpenedPodNetwork | undefined {
+  const { client, nodeName, dataDir, nodeDir, podNetwork, logger, clock = systemClock } = options;
+  const isWanted = podNetwork === 'routed';
+  if (!isWanted && !hasPodNetwork(nodeDir)) return undefined;
+  const networks = createInformer<NodeNetwork>({ client: client.nodeNetworks, name: 'nodenetworks', clock, logger });
+  const network = new NodePodNetwork({ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger });
+  const carry = async ({ pods, metrics }: NetworkMachine, signal: AbortSignal): Promise<void> => {
+    const ground = await network.groundOr(signal);
+    if (ground === undefined) return;
+    const tag = tagOf({ dataDir, nodeName });
+    await runServices({ client, nodeName, nodeDir, tag, networks, pods, ground, metrics, clock, logger }, signal);
+  };
+  return {
+    network,
+    run(machine, signal) {
+      const address = machine.inventory.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';
+      return Promise.all([networks.run(signal), network.run(address, signal), carry(machine, signal)]);
+    },
+  };
+}
+
+/** Removes all that agents of this node made of a network, when its containers are gone. False: there was none. */
+export async function removeNetwork(dataDir: string, nodeName: string, nodeDir: string): Promise<boolean> {
+  if (!(await removePodNetwork(dataDir, nodeName, nodeDir))) return false;
+  await removeServiceTable({ cluster: tagOf({ dataDir, nodeName }), node: nodeName });
+  return true;
+}

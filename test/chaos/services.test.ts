@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isPodReady } from '../../api/kinds/pod/readiness.ts';
+import type { Deployment, Pod, Service } from '../../client/index.ts';
+import { eventually } from '../e2e/installation.ts';
+import { type Cluster, createCluster } from './cluster.ts';
+import { image, namespace } from './pod-churn.ts';
+
+// Two hosts with pods in the routed network: Services answer at their addresses, ports and names, also after faults.
+type Host = 'h1' | 'h2';
+const hosts: readonly Host[] = ['h1', 'h2'];
+
+let cluster: Cluster;
+
+const must = async (host: Host, script: string): Promise<string> => {
+  const { code, stdout, stderr } = await cluster.exec(host, 'sh', '-ec', script);
+  if (code !== 0) throw new Error(`${script} on ${host} ended with ${code}: ${stderr}`);
+  return stdout;
+};
+
+const server = 'hostname >/index.html; exec httpd -f -p 80 -h /';
+const podSpec = (script: string): NonNullable<Pod['spec']> => ({
+  terminationGracePeriodSeconds: 1,
+  containers: [{ name: 'main', image, imagePullPolicy: 'IfNotPresent', command: ['sh', '-c', script] }],
+});
+const client = (name: string, nodeName: Host): Pod => ({
+  metadata: { namespace, name },
+  spec: { ...podSpec('exec sleep 3600'), nodeName },
+});
+const web: Deployment = {
+  metadata: { namespace, name: 'web' },
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: { app: 'web' } },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: {
+        ...podSpec(server),
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'kubernetes.io/hostname',
+            whenUnsatisfiable: 'DoNotSchedule',
+            labelSelector: { matchLabels: { app: 'web' } },
+          },
+        ],
+      },
+    },
+  },
+};
+const service: Service = {
+  metadata: { namespace, name: 'web' },
+  spec: {
+    type: 'NodePort',
+    selector: { app: 'web' },
+    ports: [{ name: 'http', port: 8080, targetPort: { type: 0, intVal: 80 }, nodePort: 31080 }],
+  },
+};
+const headless: Service = {
+  metadata: { namespace, name: 'each' },
+  spec: { clusterIP: 'None', selector: { app: 'web' }, ports: [{ name: 'http', port: 80 }] },
+};
+
+const webPods = async (): Promise<Pod[]> => (await cluster.client.pods.list({ namespace, labelSelector: 'app=web' })).items;
+const addressOf = async (): Promise<string> =>
+  (await cluster.client.services.get({ namespace, name: 'web' })).spec?.clusterIP ?? '';
+
+/** The names of the pods that answer `count` requests. */
+async function answersTo(from: string, url: string, count = 1): Promise<string[]> {
+  const script = `i=0; while [ $i -lt ${count} ]; do wget -qO- -T 5 ${url} || echo failed; i=$((i+1)); done`;
+  const { stdout, stderr } = await cluster.berth('h1', 'exec', from, '--', 'sh', '-c', script);
+  return (stdout.trim() || stderr).split('\n');
+}
+
+async function bothAnswer(from: string, url: string): Promise<void> {
+  const names = (await webPods()).map(({ metadata }) => metadata?.name ?? '').toSorted();
+  expect([...new Set(await answersTo(from, url, 30))].toSorted(), `${from} asks ${url}`).toEqual(names);
+}
+
+const lookUp = async (from: string, name: string): Promise<string> =>
+  (await cluster.berth('h1', 'exec', from, '--', 'nslookup', name)).stdout;
+
+beforeAll(async () => {
+  cluster = await createCluster(2, '--pod-network', 'routed');
+  await cluster.client.deployments.create(web);
+  for (const each of [service, headless]) await cluster.client.services.create(each);
+  for (const host of hosts) await cluster.client.pods.create(client(`client-${host}`, host));
+  await eventually('all pods are ready', async () => {
+    const { items } = await cluster.client.pods.list({ namespace });
+    return items.length === 4 && items.every(isPodReady) ? true : undefined;
+  });
+});
+afterAll(async () => {
+  await cluster?.close();
+});
+
+describe('services', () => {
+  it('answer at their address and name, from pods of each host, with pods of both', async () => {
+    for (const host of hosts) {
+      await bothAnswer(`client-${host}`, `http://${await addressOf()}:8080/index.html`);
+      await bothAnswer(`client-${host}`, 'http://web:8080/index.html');
+      await bothAnswer(`client-${host}`, `http://web.${namespace}.svc.cluster.local:8080/index.html`);
+    }
+  });
+
+  it('answer on each host: to its own programs, and at the node port', async () => {
+    const names = (await webPods()).map(({ metadata }) => metadata?.name ?? '');
+    for (const host of hosts) {
+      for (const url of [`http://${await addressOf()}:8080/index.html`, `http://10.117.8.${host[1]}:31080/index.html`])
+        expect(names).toContain((await must(host, `curl -sf --max-time 5 ${url}`)).trim());
+    }
+    const other = await must('h1', 'curl -sf --max-time 5 http://10.117.8.2:31080/index.html');
+    expect(names).toContain(other.trim());
+  });
+
+  it('have names for each pod where they have no address, and for themselves backwards', async () => {
+    const addresses = (await webPods()).map(({ status }) => status?.podIP ?? '');
+    const found = await lookUp('client-h1', `each.${namespace}.svc.cluster.local`);
+    for (const address of addresses) expect(found).toContain(address);
+    expect(await lookUp('client-h2', await addressOf())).toContain(`web.${namespace}.svc.cluster.local`);
+  });
+
+  it('are followed: no new connection goes to a pod that is gone', async () => {
+    const [gone] = await webPods();
+    const name = gone?.metadata?.name ?? '';
+    await cluster.client.pods.delete({ namespace, name });
+    const answers = await answersTo('client-h1', 'http://web:8080/index.html', 40);
+    expect(answers.filter((answer) => answer === 'failed')).toEqual([]);
+    await eventually('another pod is ready', async () => {
+      const pods = await webPods();
+      return pods.length === 2 && pods.every(isPodReady) && pods.every(({ metadata }) => metadata?.name !== name)
+        ? true
+        : undefined;
+    });
+    await bothAnswer('client-h2', 'http://web:8080/index.html');
+  });
+
+  it('answer while the agent of a host is away, and names through the other host', async () => {
+    await cluster.berth('h2', 'down');
+    const script = 'nslookup web.default.svc.cluster.local; wget -qO- -T 9 http://web:8080/index.html';
+    const sandbox = (await cluster.containers('h2', 'client-h2')).join(' ');
+    const asked = await must(
+      'h2',
+      `for id in ${sandbox}; do if docker exec $id true 2>/dev/null; then docker exec $id sh -c '${script}' && exit; fi; done; exit 1`,
+    );
+    expect(asked).toMatch(/web-/);
+    await cluster.berth('h2', 'join', '--detach', '--pod-network', 'routed');
+    await eventually('the resolver answers again', async () =>
+      (await must('h2', 'ss -lun')).includes('10.42.1.1:53') ? true : undefined,
+    );
+  });
+
+  it.each([
+    ['the firewall was flushed', 'iptables -F FORWARD; nft flush ruleset; iptables -P FORWARD DROP'],
+    [
+      'routes and the gateway were removed',
+      'ip route del 10.43.0.0/16; ip link del $(ip -o link | grep -o "bgw[0-9a-f]*" | head -1)',
+    ],
+  ])('answer within 5 s after %s', async (_, script) => {
+    await must('h2', script);
+    await eventually(
+      'the page',
+      async () => ((await answersTo('client-h2', 'http://web:8080/index.html')).join().startsWith('web-') ? true : undefined),
+      5_000,
+    );
+    await bothAnswer('client-h2', 'http://web:8080/index.html');
+  });
+
+  it('leave nothing on a host that is purged', async () => {
+    await cluster.berth('h2', 'down', '--purge', '--yes');
+    const left = await must('h2', 'ip -oneline link; ip route; nft -s list tables; iptables -S FORWARD');
+    expect(left).not.toMatch(/bth|bvx|bgw|berth|10\.4[23]\./i);
+  });
+});
