@@ -66,7 +66,7 @@ const addressOf = async (): Promise<string> =>
 
 /** The names of the pods that answer `count` requests. */
 async function answersTo(from: string, url: string, count = 1): Promise<string[]> {
-  const script = `i=0; while [ $i -lt ${count} ]; do wget -qO- -T 5 ${url} || echo failed; i=$((i+1)); done`;
+  const script = `i=0; while [ $i -lt ${count} ]; do timeout 5 wget -qO- ${url} || echo failed; i=$((i+1)); done`;
   const { stdout, stderr } = await cluster.berth('h1', 'exec', from, '--', 'sh', '-c', script);
   return (stdout.trim() || stderr).split('\n');
 }
@@ -136,7 +136,7 @@ describe('services', () => {
 
   it('answer while the agent of a host is away, and names through the other host', async () => {
     await cluster.berth('h2', 'down');
-    const script = 'nslookup web.default.svc.cluster.local; wget -qO- -T 9 http://web:8080/index.html';
+    const script = 'timeout 20 wget -qO- http://web:8080/index.html';
     const sandbox = (await cluster.containers('h2', 'client-h2')).join(' ');
     const asked = await must(
       'h2',
