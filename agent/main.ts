@@ -58,7 +58,16 @@ async function runLocked(options: AgentOptions & { readonly nodeDir: string }, s
     const clock = options.clock ?? systemClock;
     const scope = { fieldSelector: `spec.nodeName=${nodeName}` };
     const pods = createInformer<Pod>({ client: options.client.pods, scope, name: 'pods', clock, logger });
-    const own = { metrics, pods, clock, clusterNames: () => routed?.names(), ports: measured, pullRecords, nodeConfig };
+    const own = {
+      metrics,
+      pods,
+      clock,
+      clusterNames: () => routed?.names(),
+      drained: network?.drained,
+      ports: measured,
+      pullRecords,
+      nodeConfig,
+    };
     const staticPodPath = options.staticPodPath ?? nodeConfig.staticPodPath;
     await Promise.all([
       serve({ ...options, ...own, staticPodPath }, abort.signal, abort.abort).finally(abort.abort),

@@ -4,14 +4,18 @@ import { systemClock } from '../client/clock.ts';
 import { createInformer, type Informer } from '../client/informer/informer.ts';
 import type { MachineInventory } from './machine/inventory.ts';
 import type { AgentOptions } from './options.ts';
+import type { Drained } from './pod/stop-containers.ts';
 import { tagOf } from './pod-network/link-commands.ts';
 import { hasPodNetwork, NodePodNetwork, removePodNetwork } from './pod-network/node-pod-network.ts';
 import { removeServiceTable } from './service-table/service-table.ts';
+import type { Draining } from './services/draining.ts';
 import { runServices } from './services/run-services.ts';
 
 /** The node's own network of pods, and what keeps it. */
 export interface OpenedPodNetwork {
   readonly network: NodePodNetwork;
+  /** Holds back the end of pods that Services lead to. */
+  readonly drained: Drained;
   run(machine: NetworkMachine, signal: AbortSignal): Promise<unknown>;
 }
 
@@ -33,14 +37,20 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
   if (!isWanted && !hasPodNetwork(nodeDir)) return undefined;
   const networks = createInformer<NodeNetwork>({ client: client.nodeNetworks, name: 'nodenetworks', clock, logger });
   const network = new NodePodNetwork({ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger });
+  let draining: Draining | undefined;
   const carry = async ({ pods, metrics }: NetworkMachine, signal: AbortSignal): Promise<void> => {
     const ground = await network.groundOr(signal);
     if (ground === undefined) return;
     const tag = tagOf({ dataDir, nodeName });
-    await runServices({ client, nodeName, nodeDir, tag, networks, pods, ground, metrics, clock, logger }, signal);
+    const known = { nodeName, nodeDir, tag, networks, pods, ground };
+    const onDraining = (made: Draining) => {
+      draining = made;
+    };
+    await runServices({ client, ...known, metrics, clock, logger, onDraining }, signal);
   };
   return {
     network,
+    drained: (pod, gracePeriodSeconds, signal) => draining?.until(pod, gracePeriodSeconds, signal),
     run(machine, signal) {
       const address = machine.inventory.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';
       return Promise.all([networks.run(signal), network.run(address, signal), carry(machine, signal)]);

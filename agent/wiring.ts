@@ -40,7 +40,7 @@ import { createPodEvents } from './pod/pod-events.ts';
 import { createPodWorkers, type PodWorkers } from './pod/pod-workers.ts';
 import { createResizer } from './pod/resize.ts';
 import { createStarter } from './pod/start-containers.ts';
-import { createStopper } from './pod/stop-containers.ts';
+import { createStopper, type Drained } from './pod/stop-containers.ts';
 import { createTerminationMessages } from './pod/termination-messages.ts';
 import type { AgentPorts } from './ports.ts';
 import { createCheck } from './probes/check.ts';
@@ -60,6 +60,7 @@ export interface Wiring {
   readonly pods: Informer<Pod>;
   /** Where the node's pods find the names of the cluster; undefined where nothing answers them. */
   readonly clusterNames: () => ClusterNames | undefined;
+  readonly drained?: Drained;
   readonly sandboxImage?: string | undefined;
   readonly nodeConfig: NodeConfig;
   readonly maxContainerRestartMs?: number | undefined;
@@ -176,7 +177,10 @@ export function wireWorkers(
   const health = createProbes({ check, hooks, events, hostIP, clock, random: Math.random, look });
   const backOff = wiring.maxContainerRestartMs === undefined ? restartBackOff : backOffUpTo(wiring.maxContainerRestartMs);
   const report = createStatusReport({ writer: status, events, health, backOff, hostIP, clock });
-  const stopper = createStopper({ runtime, pods: podWrites, volumes, report, events, preStop, clock, limit });
+  const stopper = createStopper({
+    ...{ runtime, pods: podWrites, volumes, report, events, preStop, clock, limit },
+    drained: wiring.drained,
+  });
   const isolation = { appArmor: isAppArmorEnabled(), allowedUnsafeSysctls: wiring.nodeConfig.allowedUnsafeSysctls };
   const admit = createAdmit({ allocatable: amounts, isolation, node, events });
   const workers = createPodWorkers({

@@ -17,9 +17,16 @@ export interface StopOptions extends StopInTurnOptions {
   readonly volumes: Pick<Volumes, 'removePodVolumes' | 'releasePodVolumes'>;
   readonly report: Pick<PodReport, 'writeFinal'>;
   readonly events: PodEvents;
+  readonly drained?: Drained;
   /** For removals: they are the engine's work. Waiting for a container to end is not, and has no bound. */
   readonly limit: Limit;
 }
+
+/**
+ * Resolves when no Service leads new connections to a pod whose deletion has begun; undefined where none does. Never
+ * rejects.
+ */
+export type Drained = (pod: Pod, gracePeriodSeconds: number, signal: AbortSignal) => Promise<void> | undefined;
 
 type KillPlan = Extract<Plan, { type: 'kill' }>;
 
@@ -72,20 +79,18 @@ class PodStopper implements Stopper {
   }
 
   async kill(record: PodRecord, plan: KillPlan, refresh: () => Promise<void>): Promise<boolean> {
-    const { events, clock, report, volumes } = this.#options;
+    const { events, clock, report, volumes, drained } = this.#options;
     const { gracePeriodSeconds } = plan;
     const alive = plan.stop.map(({ container }) => container);
     for (const { containerName } of alive)
       events(record.pod, 'Normal', 'Killing', `Stopping container ${containerName}`, containerName);
     const sinceMs = clock.now();
-    if (
-      !(await this.stopAll(
-        record,
-        plan.stop.map((stop) => ({ ...stop, gracePeriodSeconds })),
-      ))
-    )
-      return false;
     const tellsApi = !isGone(record.life);
+    const stops = plan.stop.map((stop) => ({ ...stop, gracePeriodSeconds }));
+    const { pod } = record;
+    const mayDrain = pod !== undefined && alive.length > 0 && gracePeriodSeconds > 0 && tellsApi;
+    const held = mayDrain ? drained?.(pod, gracePeriodSeconds, record.interrupt.signal) : undefined;
+    if (!(await this.#turns.stopAll(record, stops, held))) return false;
     if (tellsApi && alive.length > 0) {
       await refresh();
       this.#tellOfKills(record, alive, gracePeriodSeconds, sinceMs);

@@ -16,6 +16,13 @@ export interface Stop extends StopInTurn {
   readonly gracePeriodSeconds: number;
 }
 
+/** What the stop of a container waits for, and since when. */
+interface Waits {
+  readonly before: readonly Promise<void>[];
+  readonly held: Promise<void> | undefined;
+  readonly sinceMs: number;
+}
+
 /** The grace of a container whose turn comes after the grace period; Kubernetes' value. */
 const lastMomentSeconds = 2;
 
@@ -27,12 +34,15 @@ export class TurnStopper {
     this.#options = options;
   }
 
-  /** False when a newer wish interrupted the wait. Throws RuntimeError. */
-  async stopAll(record: PodRecord, wanted: readonly Stop[]): Promise<boolean> {
+  /**
+   * False when a newer wish interrupted the wait. Nothing is stopped before `held` has resolved; preStop hooks run
+   * meanwhile. Throws RuntimeError.
+   */
+  async stopAll(record: PodRecord, wanted: readonly Stop[], held?: Promise<void>): Promise<boolean> {
     if (wanted.length === 0) return true;
     const { signal } = record.interrupt;
     if (signal.aborted) return false;
-    const stops = this.#stopInTurn(record, wanted).then(() => true);
+    const stops = this.#stopInTurn(record, wanted, held).then(() => true);
     let unlink = () => {};
     const interrupted = new Promise<false>((resolve) => {
       unlink = onAbort(signal, () => resolve(false));
@@ -50,23 +60,24 @@ export class TurnStopper {
    * A turn begins when all of the turns before have ended, or when the grace period has; preStop hooks do not wait for
    * their turn.
    */
-  async #stopInTurn(record: PodRecord, wanted: readonly Stop[]): Promise<void> {
+  async #stopInTurn(record: PodRecord, wanted: readonly Stop[], held?: Promise<void>): Promise<void> {
     const sinceMs = this.#options.clock.now();
     const ends = new Map<Stop, Promise<void>>();
     const turns = [...wanted].sort((a, b) => a.turn - b.turn);
     for (const stop of turns) {
       const before = [...ends].filter(([{ turn }]) => turn < stop.turn).map(([, end]) => end);
-      ends.set(stop, this.#stopOne(record, stop, before, sinceMs));
+      ends.set(stop, this.#stopOne(record, stop, { before, held, sinceMs }));
     }
     await Promise.all(ends.values());
   }
 
-  async #stopOne(record: PodRecord, stop: Stop, before: readonly Promise<void>[], sinceMs: number): Promise<void> {
+  async #stopOne(record: PodRecord, stop: Stop, { before, held, sinceMs }: Waits): Promise<void> {
     const { runtime, clock, preStop } = this.#options;
     const { container, gracePeriodSeconds } = stop;
-    const left = await preStop(record, container, gracePeriodSeconds);
-    if (before.length === 0 || gracePeriodSeconds === 0) return runtime.stop(container.id, left);
-    await this.#within(left * 1000, Promise.allSettled(before));
+    const [left] = await Promise.all([preStop(record, container, gracePeriodSeconds), held]);
+    const mayWait = before.length > 0 && gracePeriodSeconds > 0;
+    if (!mayWait && held === undefined) return runtime.stop(container.id, left);
+    if (mayWait) await this.#within(left * 1000, Promise.allSettled(before));
     const rest = Math.ceil(gracePeriodSeconds - (clock.now() - sinceMs) / 1000);
     await runtime.stop(container.id, Math.max(Math.min(gracePeriodSeconds, lastMomentSeconds), rest));
   }

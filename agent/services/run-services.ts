@@ -7,6 +7,7 @@ import type { Logger } from '../../client/logger.ts';
 import { namesAddressOf } from '../pod-network/gateway-link.ts';
 import type { ServicesGround } from '../pod-network/node-pod-network.ts';
 import { createServiceTable, type ServiceTable } from '../service-table/service-table.ts';
+import { Draining, nodeAddressIndex } from './draining.ts';
 import { KeptServices, readKeptServices } from './kept-services.ts';
 import { NamesKeeper } from './names-keeper.ts';
 import { ServiceFeed, sliceIndex } from './service-feed.ts';
@@ -26,6 +27,8 @@ export interface ServicesOptions {
   readonly metrics: MetricsRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Called before anything else. */
+  readonly onDraining: (draining: Draining) => void;
 }
 
 /** So long a server that does not answer is waited for before what an agent before knew is used. */
@@ -41,9 +44,11 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   const { client, nodeName, nodeDir, tag, networks, pods, ground, metrics, clock, logger } = options;
   const base = { clock, logger };
   const services = createInformer<Service>({ ...base, client: client.services, name: 'services', transform: slimService });
+  const indexers = { ...sliceIndex, ...nodeAddressIndex(nodeName) };
   const slices = createInformer<EndpointSlice>({
-    ...{ ...base, client: client.endpointSlices, name: 'endpointslices', transform: slimSlice, indexers: sliceIndex },
+    ...{ ...base, client: client.endpointSlices, name: 'endpointslices', transform: slimSlice, indexers },
   });
+  options.onDraining(new Draining({ slices, clock }));
   const table = createServiceTable({
     ...{ cluster: tag, node: nodeName, podRanges: ground.pods, serviceRanges: ground.services, loopback: false, logger },
   });

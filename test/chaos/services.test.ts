@@ -17,9 +17,10 @@ const must = async (host: Host, script: string): Promise<string> => {
   return stdout;
 };
 
-const server = 'hostname >/index.html; exec httpd -f -p 80 -h /';
+/** A program that ends at once when it is told to, as its first process does not by itself. */
+const server = 'hostname >/index.html; trap "kill $!; exit 0" TERM; httpd -f -p 80 -h / & wait';
 const podSpec = (script: string): NonNullable<Pod['spec']> => ({
-  terminationGracePeriodSeconds: 1,
+  terminationGracePeriodSeconds: 5,
   containers: [{ name: 'main', image, imagePullPolicy: 'IfNotPresent', command: ['sh', '-c', script] }],
 });
 const client = (name: string, nodeName: Host): Pod => ({
@@ -74,6 +75,15 @@ async function answersTo(from: string, url: string, count = 1): Promise<string[]
 async function bothAnswer(from: string, url: string): Promise<void> {
   const names = (await webPods()).map(({ metadata }) => metadata?.name ?? '').toSorted();
   expect([...new Set(await answersTo(from, url, 30))].toSorted(), `${from} asks ${url}`).toEqual(names);
+}
+
+/** Asks again and again until there is a file /stop; each request is a new connection. */
+const loadScript =
+  'while [ ! -e /stop ]; do timeout 5 wget -qO- http://web:8080/index.html >/dev/null || echo x >>/failed; echo x >>/asked; done';
+
+async function countOf(file: 'asked' | 'failed'): Promise<number> {
+  const script = `cat /${file} 2>/dev/null | wc -l`;
+  return Number((await cluster.berth('h1', 'exec', 'client-h2', '--', 'sh', '-c', script)).stdout);
 }
 
 const lookUp = async (from: string, name: string): Promise<string> =>
@@ -132,6 +142,24 @@ describe('services', () => {
         : undefined;
     });
     await bothAnswer('client-h2', 'http://web:8080/index.html');
+  });
+
+  it('lose no request while all pods are replaced, though the program ends at once', async () => {
+    const load = cluster.berth('h1', 'exec', 'client-h2', '--', 'sh', '-c', loadScript);
+    await eventually('the load runs', async () => ((await countOf('asked')) > 20 ? true : undefined));
+    const env = [{ name: 'ROUND', value: '2' }];
+    const patch = { spec: { template: { spec: { containers: [{ name: 'main', image, command: ['sh', '-c', server], env }] } } } };
+    const first = (await webPods()).map(({ metadata }) => metadata?.uid);
+    await cluster.client.deployments.patch({ namespace, name: 'web' }, patch);
+    await eventually('all pods are new', async () => {
+      const pods = await webPods();
+      const isNew = pods.every((pod) => isPodReady(pod) && !first.includes(pod.metadata?.uid));
+      return pods.length === 2 && isNew ? true : undefined;
+    });
+    await cluster.berth('h1', 'exec', 'client-h2', '--', 'touch', '/stop');
+    await load;
+    expect(await countOf('asked')).toBeGreaterThan(100);
+    expect(await countOf('failed')).toBe(0);
   });
 
   it('answer while the agent of a host is away, and names through the other host', async () => {
