@@ -189,7 +189,7 @@ describe('services', () => {
     const mended = 'ip route; ip -4 -oneline address; nft list tables';
     await eventually(
       'routes, gateway and table are there',
-      async () => (/10\.43\.0\.0\/16 dev lo[^]*10\.42\.1\.1\/32[^]*ip berth_/.test(await must('h2', mended)) ? true : undefined),
+      async () => (/10\.43\.0\.0\/16 dev lo.*10\.42\.1\.1\/32.*ip berth_/s.test(await must('h2', mended)) ? true : undefined),
       5_000,
     );
     await bothAnswer('client-h2', 'http://web:8080/index.html');
