@@ -56,7 +56,8 @@ export function computeResolvConf(pod: Pod, machine: Resolver, cluster?: Cluster
   const isInCluster = cluster !== undefined && isClusterFirst(pod);
   if (dnsPolicy !== 'None' && isEmpty && !isInCluster) return undefined;
   const own = hostNetwork === true ? machine : reachable(machine);
-  const first = isInCluster ? inCluster(cluster, own, pod.metadata?.namespace ?? '') : own;
+  const names = isInCluster ? { ...cluster, nameservers: besides(cluster.nameservers, nameservers) } : undefined;
+  const first = names ? inCluster(names, own, pod.metadata?.namespace ?? '') : own;
   const base = dnsPolicy === 'None' ? { nameservers: [], searches: [], options: [] } : first;
   const written = options.map(({ name = '', value }) => (value === undefined || value === '' ? name : `${name}:${value}`));
   const merged = {
@@ -71,6 +72,15 @@ export function computeResolvConf(pod: Pod, machine: Resolver, cluster?: Cluster
 /** A pod in the machine's network has to say that it means the cluster's names, as in Kubernetes. */
 function isClusterFirst({ spec: { dnsPolicy = 'ClusterFirst', hostNetwork } = {} }: Pod): boolean {
   return dnsPolicy === 'ClusterFirstWithHostNet' || (dnsPolicy === 'ClusterFirst' && hostNetwork !== true);
+}
+
+/**
+ * In Kubernetes the cluster has one name server, so that a pod may name two: what the cluster has besides gives way to
+ * them.
+ */
+function besides(servers: readonly string[], own: readonly string[]): readonly string[] {
+  const others = own.filter((server) => !servers.includes(server)).length;
+  return servers.slice(0, Math.max(1, most.nameservers - others));
 }
 
 /** Kubernetes' search path, and after it the machine's. A name with fewer dots is looked for below each of them. */

@@ -42,8 +42,7 @@ const closeMs = 2000;
 
 /**
  * Starts the resolver in a thread of its own, so that neither it nor the agent holds the other up. Rejects with the
- * reason when an option is wrong or the address cannot be bound. The agent does not start it yet: that comes with the
- * pods' own network.
+ * reason when an option is wrong or the address cannot be bound.
  */
 export async function startResolver({ metrics, onLoop, ...options }: ResolverOptions): Promise<Resolver> {
   const meter = new Meter();

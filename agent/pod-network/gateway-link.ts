@@ -36,3 +36,6 @@ export function gatewayScript(owner: LinkOwner, range: AddressRange): string {
  */
 export const serviceRouteCommands = (ranges: readonly AddressRange[], source: string): string[] =>
   ranges.map(({ text }) => `route replace ${text} dev lo src ${source}`);
+
+/** A line of a shell script. */
+export const removeServiceRoute = ({ text }: AddressRange): string => `ip route delete ${text} dev lo 2>/dev/null || :`;

@@ -141,8 +141,10 @@ export class NodePodNetwork implements RoutedNetwork {
 
   /** When Services can be carried: the network is there, and the cluster's ranges are known. Undefined when aborted. */
   groundOr(signal: AbortSignal): Promise<ServicesGround | undefined> {
-    const aborted = new Promise<undefined>((resolve) => void onAbort(signal, () => resolve(undefined)));
-    return Promise.race([this.#ground, aborted]);
+    return new Promise((resolve) => {
+      const unlink = onAbort(signal, () => resolve(undefined));
+      void this.#ground.then(resolve).then(unlink);
+    });
   }
 
   /** Until aborted; `address` is the machine's InternalIP. Containers, and their network, stay. */
@@ -155,8 +157,10 @@ export class NodePodNetwork implements RoutedNetwork {
         const kept = readKept(this.#options.nodeDir);
         const range = kept ? parseAddressRange(kept.range) : await this.#ownRange(signal);
         if (range === undefined) break;
-        const network = this.#create(range, kept?.routes ?? []);
+        const network = this.#create(range, kept);
         await network.start();
+        // From here on there is something to remove.
+        if (kept === undefined) await this.#keep(network);
         await this.#setCluster(network, kept?.cluster ?? clusterOf(networks.lister.get(this.#options.nodeName)));
         await this.#keep(network);
         this.#network = network;
@@ -196,7 +200,7 @@ export class NodePodNetwork implements RoutedNetwork {
     this.#hasGround({ ...cluster, gateway: network.gateway });
   }
 
-  #create(range: AddressRange, routes: readonly string[]): PodNetwork {
+  #create(range: AddressRange, { routes = [], cluster }: Partial<Kept> = {}): PodNetwork {
     const { logger, clock, shell = createShell() } = this.#options;
     const address = this.#address;
     if (ipVersion(address) !== 4) throw new Error(`the node has no IPv4 address (its InternalIP is "${address}")`);
@@ -206,6 +210,7 @@ export class NodePodNetwork implements RoutedNetwork {
       range,
       address,
       routes,
+      ...(cluster && { cluster: rangesOf(cluster) }),
       warn: (message) => logger.warn({}, message),
       readLinks,
       clock,
@@ -229,14 +234,19 @@ export class NodePodNetwork implements RoutedNetwork {
   async #follow(network: PodNetwork, signal: AbortSignal): Promise<void> {
     const { networks, nodeName, logger, clock } = this.#options;
     let told: readonly string[] = [];
+    const takeCluster = this.#clusterTaker(network);
+    // One at a time, also while it is tried again: each is a handler.
+    let changed: Promise<void> | undefined;
     while (!signal.aborted) {
-      const changed = nextChange(networks, signal);
+      changed ??= nextChange(networks, signal).finally(() => {
+        changed = undefined;
+      });
       const own = { name: nodeName, address: this.#address, range: network.pool.range };
       const { neighbours, refused } = computeNeighbours(networks.lister.list(), own);
       for (const each of refused) if (!told.includes(each)) logger.warn({}, each);
       told = refused;
+      const isTaken = await takeCluster();
       try {
-        await this.#setCluster(network, clusterOf(networks.lister.get(nodeName)));
         await network.setNeighbours(neighbours);
         await this.#keep(network);
       } catch (error) {
@@ -244,9 +254,26 @@ export class NodePodNetwork implements RoutedNetwork {
         await pause(retryMs, signal, clock);
         continue;
       }
-      await changed;
+      await (isTaken ? changed : pause(retryMs, signal, clock));
       await pause(gatherMs, signal, clock);
     }
+  }
+
+  /** Takes what the cluster has now. False, and told once, where it cannot: the pods' network goes on without. */
+  #clusterTaker(network: PodNetwork): () => Promise<boolean> {
+    const { networks, nodeName, logger } = this.#options;
+    let told = '';
+    return async () => {
+      try {
+        await this.#setCluster(network, clusterOf(networks.lister.get(nodeName)));
+        return true;
+      } catch (error) {
+        const words = `Services cannot be carried: ${wordsOf(error)}`;
+        if (words !== told) logger.warn({}, words);
+        told = words;
+        return false;
+      }
+    };
   }
 
   async #keep({ pool, routes }: PodNetwork): Promise<void> {

@@ -3,7 +3,7 @@ import { type Clock, pause } from '../../client/clock.ts';
 import { wordsOf } from '../words-of.ts';
 import { AddressPool } from './address-pool.ts';
 import { forwardScript, type Outside, removeScript, tableCommands, tableOf } from './firewall.ts';
-import { gatewayAddressOf, gatewayLinkOf, gatewayScript, serviceRouteCommands } from './gateway-link.ts';
+import { gatewayAddressOf, gatewayLinkOf, gatewayScript, removeServiceRoute, serviceRouteCommands } from './gateway-link.ts';
 import { type LinkOwner, podLink, tagOf } from './link-commands.ts';
 import {
   linkTo,
@@ -126,8 +126,14 @@ export class PodNetwork {
   /** Lets in what is for pods of other nodes, and leads to Services. Throws an Error that says what is in the way. */
   async setCluster(cluster: ClusterRanges): Promise<void> {
     for (const range of cluster.services) await this.#requireFreeRange(range, 'services');
+    const stay = new Set(cluster.services.map(({ text }) => text));
+    const gone = this.#cluster.services.filter(({ text }) => !stay.has(text));
     this.#cluster = cluster;
-    await this.#options.shell.run(feed('ip -batch -', serviceRouteCommands(cluster.services, this.#options.address)));
+    await this.#options.shell.run(
+      [...gone.map(removeServiceRoute), feed('ip -batch -', serviceRouteCommands(cluster.services, this.#options.address))].join(
+        '\n',
+      ),
+    );
     await this.#writeTable();
     await this.#mendForward();
   }
@@ -215,7 +221,7 @@ export class PodNetwork {
         `ip route delete unreachable ${range.text} 2>/dev/null || :`,
         `ip link delete ${this.#tunnel.name} 2>/dev/null || :`,
         `ip link delete ${gatewayLinkOf(owner)} 2>/dev/null || :`,
-        ...this.#cluster.services.map(({ text }) => `ip route delete ${text} dev lo 2>/dev/null || :`),
+        ...this.#cluster.services.map(removeServiceRoute),
         removeScript(owner, this.#iptables),
       ].join('\n'),
     );

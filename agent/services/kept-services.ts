@@ -1,5 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ApiObject } from '../../api/kinds/kind.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import { wordsOf } from '../words-of.ts';
@@ -11,11 +12,14 @@ const fileOf = (nodeDir: string): string => join(nodeDir, 'services.json');
 export async function readKeptServices(nodeDir: string): Promise<KnownServices | undefined> {
   try {
     const { services, slices } = JSON.parse(await readFile(fileOf(nodeDir), 'utf8')) as Partial<KnownServices>;
-    return Array.isArray(services) && Array.isArray(slices) ? { services, slices } : undefined;
+    return isNamed(services) && isNamed(slices) ? { services, slices } : undefined;
   } catch {
     return undefined;
   }
 }
+
+const isNamed = <T extends ApiObject>(list: readonly T[] | undefined): list is readonly T[] =>
+  Array.isArray(list) && (list as readonly (T | null)[]).every((each) => typeof each?.metadata?.name === 'string');
 
 /** After this time changes are on disk: a machine that restarts without its server knows Services as they were then. */
 const writeMs = 30_000;
@@ -31,6 +35,8 @@ export interface KeepServicesOptions {
 export class KeptServices {
   readonly #options: KeepServicesOptions;
   #isDirty = false;
+  /** Why the last write failed. */
+  #failed = '';
 
   constructor(options: KeepServicesOptions) {
     this.#options = options;
@@ -56,9 +62,12 @@ export class KeptServices {
     try {
       await writeFile(`${file}.new`, JSON.stringify(known()), { mode: 0o600 });
       await rename(`${file}.new`, file);
+      this.#failed = '';
     } catch (error) {
       this.#isDirty = true;
-      logger.warn({}, `Services cannot be kept for a restart without the server: ${wordsOf(error)}`);
+      const words = `Services cannot be kept for a restart without the server: ${wordsOf(error)}`;
+      if (words !== this.#failed) logger.warn({}, words);
+      this.#failed = words;
     }
   }
 }

@@ -20,11 +20,15 @@ export interface NamesKeeperOptions {
   readonly metrics: MetricsRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Tests have one without a thread. */
+  readonly start?: typeof startResolver;
 }
 
 const dnsPort = 53;
 const lookMs = 10_000;
 const backoffMs = { initialMs: 200, maxMs: 10_000 };
+/** A resolver that ran so long was well: the next failure is another one. */
+const wellMs = 60_000;
 
 /** Keeps the node's resolver running: one that ends, or cannot bind its address, is started again. */
 export class NamesKeeper {
@@ -49,10 +53,14 @@ export class NamesKeeper {
     let told = '';
     try {
       while (!signal.aborted) {
+        const startedAt = clock.now();
         try {
-          await this.#serve(resolvConf, signal, () => backoff.reset());
-          told = '';
+          await this.#serve(resolvConf, signal);
         } catch (error) {
+          if (clock.now() - startedAt >= wellMs) {
+            backoff.reset();
+            told = '';
+          }
           const words = wordsOf(error);
           if (words !== told) logger.warn({ address: this.#options.address }, `names are not answered: ${words}`);
           told = words;
@@ -64,15 +72,14 @@ export class NamesKeeper {
     }
   }
 
-  async #serve(resolvConf: string, signal: AbortSignal, started: () => void): Promise<void> {
-    const { address, clusterDomain, clusterCidrs, snapshot, metrics, logger } = this.#options;
-    const resolver = await startResolver({
+  async #serve(resolvConf: string, signal: AbortSignal): Promise<void> {
+    const { address, clusterDomain, clusterCidrs, snapshot, metrics, logger, start = startResolver } = this.#options;
+    const resolver = await start({
       ...{ address, port: dnsPort, clusterDomain, clusterCidrs, metrics, resolvConf: await readText(resolvConf) },
       onLoop: (server) => logger.warn({ server }, 'the name server asks this node in turn: it is left out'),
     });
     resolver.apply([snapshot()]);
     this.#resolver = resolver;
-    started();
     const unlink = onAbort(signal, () => void resolver.close());
     try {
       await resolver.ended;

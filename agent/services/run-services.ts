@@ -74,7 +74,8 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
       else await synced;
     }
     if (signal.aborted) return;
-    void synced.then(() => feed.synced());
+    // It also ends with the signal: then nothing is known to be gone.
+    void synced.then(() => signal.aborted || feed.synced());
     await Promise.all([table.run(signal), names.run(signal), kept.run(signal)]);
   };
   try {

@@ -33,7 +33,10 @@ export interface ServiceFeedOptions {
 /** Tells the node's table and resolver what Services, slices and this node's pods are, each change as it comes. */
 export class ServiceFeed {
   readonly #options: ServiceFeedOptions;
-  /** In use until the informers have synced. */
+  /**
+   * In use until both informers have synced. Until then their changes wait: Services that come before their slices
+   * would seem to have no endpoints.
+   */
   #kept: KnownServices | undefined;
 
   constructor(options: ServiceFeedOptions) {
@@ -52,13 +55,13 @@ export class ServiceFeed {
     this.#options.applyNames([this.snapshot()]);
   }
 
-  /** The informers have synced: what they do not have is gone. */
+  /** Both informers have synced: what they have is all there is. */
   synced(): void {
     const kept = this.#kept;
     if (kept === undefined) return;
     this.#kept = undefined;
-    const { services, setTable, applyNames } = this.#options;
-    for (const key of kept.services.map(objectKey)) if (services.lister.get(key) === undefined) setTable(key, undefined);
+    const { services, applyNames } = this.#options;
+    for (const key of new Set([...kept.services, ...services.lister.list()].map(objectKey))) this.#setTable(key);
     applyNames([this.snapshot()]);
   }
 
@@ -82,6 +85,7 @@ export class ServiceFeed {
   follow(): () => void {
     const { services, slices, pods, applyNames } = this.#options;
     const setService = (service: Service): void => {
+      if (this.#kept) return;
       this.#setTable(objectKey(service));
       applyNames([{ kind: 'set-service', service: serviceViewOf(service) }]);
     };
@@ -95,6 +99,7 @@ export class ServiceFeed {
         onAdd: setService,
         onUpdate: setService,
         onDelete: (service) => {
+          if (this.#kept) return;
           this.#setTable(objectKey(service));
           applyNames([{ kind: 'delete-service', service: nameOf(service) }]);
         },
@@ -120,6 +125,7 @@ export class ServiceFeed {
   }
 
   #changeSlice(next: EndpointSlice | undefined, old?: EndpointSlice): void {
+    if (this.#kept) return;
     const { applyNames } = this.#options;
     const services = new Set([next, old].flatMap((slice) => (slice && serviceOfSlice(slice)) ?? []));
     for (const key of services) this.#setTable(key);

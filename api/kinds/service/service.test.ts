@@ -227,10 +227,10 @@ describe('a change of a service', () => {
 });
 
 describe('what is told of a service', () => {
-  it('is that its address does not answer yet, once', () => {
+  it('is which nodes carry it, once', () => {
     expect(kind.warnings?.({ spec: { ports: [{ port: 80 }], selector: { a: 'b' } } })).toEqual([
-      'spec is not acted on in full: a Service has its address, node ports and endpoints, but nothing answers at the ' +
-        'address yet, and its name does not resolve: a later version carries its connections',
+      "spec is not acted on in full: nodes with --pod-network routed carry a Service's connections and answer its name; " +
+        "nodes with the engine's network do not",
     ]);
   });
 

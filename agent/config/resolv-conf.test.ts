@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import type { PodSpec } from '../../api/generated/types.ts';
+import { pod } from '../../test/builders/index.ts';
+import { type ClusterNames, computeResolvConf, parseResolvConf } from './resolv-conf.ts';
+
+const machine = parseResolvConf(
+  '# the machine\nsearch lan.example\nnameserver 127.0.0.1\nnameserver 10.0.0.53\noptions edns0 ndots:2\n',
+);
+const cluster: ClusterNames = { nameservers: ['10.42.0.1', '10.43.0.10'], domain: 'cluster.local' };
+const resolver = (spec: PodSpec, names: ClusterNames | undefined = cluster) =>
+  computeResolvConf(pod('web').namespace('team').container('c').spec(spec).build(), machine, names);
+const search = 'search team.svc.cluster.local svc.cluster.local cluster.local lan.example';
+const inCluster = `${search}\nnameserver 10.42.0.1\nnameserver 10.43.0.10\noptions ndots:5\n`;
+
+describe('the resolv.conf of a pod', () => {
+  it.each<[string, PodSpec]>([
+    ['says nothing', {}],
+    ['says ClusterFirst', { dnsPolicy: 'ClusterFirst' }],
+    ['is in the machine’s network and says ClusterFirstWithHostNet', { dnsPolicy: 'ClusterFirstWithHostNet', hostNetwork: true }],
+  ])('has the cluster’s servers and search path, then the machine’s, where it %s', (_, spec) =>
+    expect(resolver(spec)).toEqual({ text: inCluster, problems: [] }),
+  );
+
+  it.each<[string, PodSpec]>([
+    ['says Default', { dnsPolicy: 'Default' }],
+    ['is in the machine’s network and says ClusterFirst', { dnsPolicy: 'ClusterFirst', hostNetwork: true }],
+  ])('is the engine’s where it %s', (_, spec) => expect(resolver(spec)).toBeUndefined());
+
+  it('is the engine’s where nothing answers the cluster’s names', () =>
+    expect(computeResolvConf(pod('web').container('c').spec({ dnsPolicy: 'ClusterFirst' }).build(), machine)).toBeUndefined());
+
+  it('has only what dnsConfig says with None', () => {
+    const dnsConfig = { nameservers: ['10.9.9.9'], searches: ['x.example'], options: [{ name: 'ndots', value: '1' }] };
+    expect(resolver({ dnsPolicy: 'None', dnsConfig })?.text).toBe('search x.example\nnameserver 10.9.9.9\noptions ndots:1\n');
+  });
+
+  it('has what dnsConfig says behind the cluster’s, once; an option of the pod replaces the cluster’s', () => {
+    const dnsConfig = {
+      nameservers: ['10.9.9.9', '10.42.0.1'],
+      searches: ['x.example', 'cluster.local'],
+      options: [{ name: 'ndots', value: '1' }, { name: 'rotate' }],
+    };
+    expect(resolver({ dnsConfig })).toEqual({
+      text: `${search} x.example\nnameserver 10.42.0.1\nnameserver 10.43.0.10\nnameserver 10.9.9.9\noptions ndots:1 rotate\n`,
+      problems: [],
+    });
+  });
+
+  it('has behind the machine’s with Default what dnsConfig says, without servers that a pod does not reach', () =>
+    expect(resolver({ dnsPolicy: 'Default', dnsConfig: { searches: ['x.example'] } })?.text).toBe(
+      'search lan.example x.example\nnameserver 10.0.0.53\noptions edns0 ndots:2\n',
+    ));
+
+  it('gives up the cluster’s second server before one that the pod names', () =>
+    expect(resolver({ dnsConfig: { nameservers: ['10.9.9.8', '10.9.9.9'] } })).toEqual({
+      text: `${search}\nnameserver 10.42.0.1\nnameserver 10.9.9.8\nnameserver 10.9.9.9\noptions ndots:5\n`,
+      problems: [],
+    }));
+
+  it('tells which servers are left out of more than three', () =>
+    expect(resolver({ dnsConfig: { nameservers: ['10.9.9.7', '10.9.9.8', '10.9.9.9'] } })?.problems).toEqual([
+      'Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 10.42.0.1 10.9.9.7 10.9.9.8',
+    ]));
+});

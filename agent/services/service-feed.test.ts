@@ -1,0 +1,146 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { EndpointSlice, Pod, Service } from '../../api/generated/types.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
+import { objectKey } from '../../api/meta/key.ts';
+import { createIndexer, type IndexFunction } from '../../client/informer/indexer.ts';
+import type { InformerHandler } from '../../client/informer/informer.ts';
+import type { NamesChange } from '../names/changes.ts';
+import { ServiceFeed, sliceIndex } from './service-feed.ts';
+
+/** An informer that the test feeds. */
+function createSource<T extends ApiObject>(indexes: Record<string, IndexFunction<T>> = {}) {
+  const lister = createIndexer<T>(indexes);
+  const handlers = new Set<InformerHandler<T>>();
+  return {
+    lister,
+    addHandler(handler: InformerHandler<T>) {
+      handlers.add(handler);
+      return () => void handlers.delete(handler);
+    },
+    set(object: T) {
+      const old = lister.set(object);
+      for (const each of handlers) if (old) each.onUpdate?.(object, old);
+      if (!old) for (const each of handlers) each.onAdd?.(object);
+    },
+    delete(object: T) {
+      const old = lister.delete(objectKey(object));
+      for (const each of handlers) if (old) each.onDelete?.(old);
+    },
+  };
+}
+
+const service = (name: string): Service => ({
+  metadata: { namespace: 'a', name },
+  spec: { clusterIP: '10.43.0.9', clusterIPs: ['10.43.0.9'], ports: [{ protocol: 'TCP', port: 80 }] },
+});
+const slice = (name: string, owner: string | undefined, address = '10.42.0.2'): EndpointSlice => ({
+  metadata: { namespace: 'a', name, ...(owner && { labels: { 'kubernetes.io/service-name': owner } }) },
+  ...{ addressType: 'IPv4', endpoints: [{ addresses: [address] }], ports: [{ protocol: 'TCP', port: 8080 }] },
+});
+const pod = (status: Pod['status'], spec: Pod['spec'] = {}): Pod => ({ metadata: { namespace: 'a', name: 'p' }, spec, status });
+
+let log: string[] = [];
+let [services, slices, pods] = [createSource<Service>(), createSource<EndpointSlice>(sliceIndex), createSource<Pod>()];
+let feed: ServiceFeed;
+const shown = (change: NamesChange): string => {
+  if (change.kind === 'snapshot')
+    return `names: all of ${[...change.services, ...change.slices, ...change.pods].map(({ name }) => name).join()}`;
+  const { kind, ...what } = change;
+  return `names: ${kind} ${Object.values(what)[0]?.name}`;
+};
+
+beforeEach(() => {
+  log = [];
+  [services, slices, pods] = [createSource<Service>(), createSource<EndpointSlice>(sliceIndex), createSource<Pod>()];
+  feed = new ServiceFeed({
+    ...{ services, slices, pods },
+    setTable: (key, entry) => {
+      const endpoints = entry?.ports.flatMap((port) => port.endpoints.map(({ address }) => address));
+      log.push(`table: ${key} ${endpoints ? `to ${endpoints.join() || 'nothing'}` : 'gone'}`);
+    },
+    applyNames: (changes) => log.push(...changes.map(shown)),
+    changed: () => log.push('changed'),
+  });
+});
+const take = (): string[] => log.splice(0).filter((line) => line !== 'changed');
+
+describe('ServiceFeed', () => {
+  it('tells each change of a Service and its slices in order, and asks to keep it', () => {
+    feed.follow();
+    services.set(service('web'));
+    expect(log.splice(0)).toEqual(['table: a/web to nothing', 'changed', 'names: set-service web']);
+    slices.set(slice('web-1', 'web'));
+    slices.set(slice('web-1', 'web', '10.42.0.3'));
+    slices.delete(slice('web-1', 'web'));
+    services.delete(service('web'));
+    expect(take()).toEqual([
+      ...['table: a/web to 10.42.0.2', 'names: set-slice web-1', 'table: a/web to 10.42.0.3', 'names: set-slice web-1'],
+      ...['table: a/web to nothing', 'names: delete-slice web-1', 'table: a/web gone', 'names: delete-service web'],
+    ]);
+  });
+
+  it('moves a slice that another Service has now, and drops one that belongs to none', () => {
+    for (const name of ['web', 'db']) services.set(service(name));
+    slices.set(slice('s', 'web'));
+    feed.follow();
+    take();
+    slices.set(slice('s', 'db'));
+    expect(take()).toEqual(['table: a/db to 10.42.0.2', 'table: a/web to nothing', 'names: set-slice s']);
+    slices.set(slice('s', undefined));
+    expect(take()).toEqual(['table: a/db to nothing', 'names: delete-slice s']);
+  });
+
+  it('knows pods by their addresses until they finish', () => {
+    feed.follow();
+    pods.set(pod({ phase: 'Pending' }));
+    expect(take()).toEqual(['names: delete-pod p']);
+    pods.set(pod({ phase: 'Running', podIP: '10.42.0.2' }));
+    pods.set(pod({ phase: 'Running', podIP: '10.42.0.2', message: 'another' }));
+    expect(take()).toEqual(['names: set-pod p']);
+    pods.set(pod({ phase: 'Succeeded', podIP: '10.42.0.2' }));
+    pods.delete(pod({}));
+    expect(take()).toEqual(['names: delete-pod p', 'names: delete-pod p']);
+    pods.set(pod({ phase: 'Running', podIP: '10.0.0.1' }, { hostNetwork: true }));
+    expect([take(), feed.snapshot().pods]).toEqual([['names: delete-pod p'], []]);
+  });
+
+  it('is silent after it was left', () => {
+    feed.follow()();
+    services.set(service('web'));
+    slices.set(slice('s', 'web'));
+    pods.set(pod({ phase: 'Running', podIP: '10.42.0.2' }));
+    expect(log).toEqual([]);
+  });
+});
+
+describe('ServiceFeed with what was kept', () => {
+  const kept = { services: ['web', 'old'].map(service), slices: [slice('web-1', 'web'), slice('old-1', 'old', '10.42.0.9')] };
+  beforeEach(() => {
+    feed.follow();
+    feed.useKept(kept);
+  });
+
+  it('begins with it', () => {
+    expect(take()).toEqual(['table: a/web to 10.42.0.2', 'table: a/old to 10.42.0.9', 'names: all of web,old,web-1,old-1']);
+    expect(feed.known()).toEqual(kept);
+  });
+
+  it('waits for both informers: a Service that comes before its slices keeps its endpoints', () => {
+    take();
+    services.set(service('web'));
+    services.delete(service('web'));
+    services.set(service('web'));
+    expect(log).toEqual([]);
+    expect(feed.known()).toEqual(kept);
+    slices.set(slice('web-2', 'web', '10.42.0.7'));
+    services.set(service('new'));
+    feed.synced();
+    expect(take()).toEqual([
+      ...['table: a/web to 10.42.0.7', 'table: a/old gone', 'table: a/new to nothing', 'names: all of web,new,web-2'],
+    ]);
+    services.set(service('next'));
+    expect(take()).toEqual(['table: a/next to nothing', 'names: set-service next']);
+    feed.synced();
+    expect(log).toEqual([]);
+  });
+});
