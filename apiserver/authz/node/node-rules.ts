@@ -2,11 +2,16 @@ import { namespaces } from '../../../api/meta/well-known.ts';
 import type { Attributes } from '../attributes.ts';
 import type { NodeGraph } from './node-graph.ts';
 
-/** Objects of the cluster that reveal nothing of pods, and that agents look up. */
+/**
+ * Objects of the whole cluster that agents look up. Of other nodes' pods they reveal names, labels and addresses alone,
+ * which network policies are about.
+ */
 const SHARED: readonly string[] = [
   'node.k8s.io/runtimeclasses',
   'storage.k8s.io/storageclasses',
   'networking.berth.io/nodenetworks',
+  'networking.berth.io/podaddressslices',
+  'networking.k8s.io/networkpolicies',
 ];
 const READ: readonly string[] = ['get', 'list', 'watch'];
 /** An agent creates and updates these objects, but may not delete them. */
