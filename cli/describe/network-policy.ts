@@ -72,7 +72,7 @@ function writePeer(peer: Tree, lines: Lines): void {
   });
 }
 
-/** "3 (web-a, web-b, web-c)", without pods that have ended or are on the network of their host: it means nothing to them. */
+/** "2 (web-a, web-b)", without pods that have ended, and those on the network of their host. */
 function selectedText(pods: readonly Tree[]): string {
   const meant = pods.filter(
     (pod) => !['Succeeded', 'Failed'].includes(text(pod, 'status', 'phase')) && text(pod, 'spec', 'hostNetwork') !== 'true',

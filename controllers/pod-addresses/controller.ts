@@ -15,7 +15,7 @@ import { decidePodAddressSlices } from './decide.ts';
 
 /** By then the informer usually shows what was written. */
 const unshownRetryMs = 20;
-/** A namespace is looked at so often at most: a burst of pods is written in few steps, and a pod after 100 ms at most. */
+/** A namespace is looked at once in 50 to 100 ms at most: a burst of pods is written in few steps. */
 const pace = { perMs: 25, leastMs: 50, mostMs: 100 };
 
 export interface PodAddressesOptions {

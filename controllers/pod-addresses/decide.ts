@@ -31,7 +31,7 @@ const packing: Packing<PodAddressSlice, PodAddress> = {
   weight: { of: lengthOfLabels, most: mostLabelCharacters },
 };
 
-/** The slices of a namespace have all its pods that others can reach at an address of their own, and its labels. Pure. */
+/** The slices of a namespace have its labels, and all its pods that have an address of their own. Pure. */
 export function decidePodAddressSlices(view: NamespaceView): SlicePlan<PodAddressSlice> {
   const { namespace, slices } = view;
   const { kept, fresh } = packSlices(slices, wantedPods(view), packing);
@@ -57,9 +57,9 @@ function wantedPods({ namespace, isNeeded, pods, rangesOf }: NamespaceView): Map
 }
 
 /**
- * What nodes need to know of a pod; undefined where it has ended or has no address of its own. Only addresses in a range
- * of its node are its own: those of an engine's network are the same on several hosts, and an agent cannot claim the
- * address of another node's pod.
+ * What nodes need to know of a pod; undefined where it has ended or has no address of its own. Only addresses in a
+ * range of its node are its own: those of an engine's network are the same on several hosts, and an agent cannot claim
+ * the address of another node's pod.
  */
 export function podAddressOf(pod: Pod, rangesOf: NamespaceView['rangesOf']): PodAddress | undefined {
   const { metadata = {}, spec = {} } = pod;
