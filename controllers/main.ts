@@ -21,6 +21,7 @@ import { nodeLeftovers } from './node-leftovers/controller.ts';
 import { nodeLifecycle } from './node-lifecycle/controller.ts';
 import { nodeNetworks } from './node-network/controller.ts';
 import { nodeRanges } from './node-ranges/controller.ts';
+import { podAddresses } from './pod-addresses/controller.ts';
 import { podGarbage } from './pod-garbage/controller.ts';
 import { replicaSet } from './replica-set/controller.ts';
 import { replicationController } from './replication-controller/controller.ts';
@@ -69,6 +70,7 @@ const definitions: readonly ControllerDefinition[] = [
   endpointSlices,
   endpointsDefinition,
   nodeRanges,
+  podAddresses,
 ];
 
 /** What all controllers together may do, for the role of the process that runs them (`ControllerDefinition.rules`). */

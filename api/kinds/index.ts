@@ -16,12 +16,14 @@ import type { Kind, ObjectOf } from './kind.ts';
 import { lease } from './lease/kind.ts';
 import { limitRange } from './limit-range/kind.ts';
 import { namespace } from './namespace/kind.ts';
+import { networkPolicy } from './network-policy/kind.ts';
 import { node } from './node/kind.ts';
 import { nodeMetrics } from './node-metrics/kind.ts';
 import { nodeNetwork } from './node-network/kind.ts';
 import { persistentVolume } from './persistent-volume/kind.ts';
 import { persistentVolumeClaim } from './persistent-volume-claim/kind.ts';
 import { pod } from './pod/kind.ts';
+import { podAddressSlice } from './pod-address-slice/kind.ts';
 import { podDisruptionBudget } from './pod-disruption-budget/kind.ts';
 import { podTemplate } from './pod-template/kind.ts';
 import { priorityClass } from './priority-class/kind.ts';
@@ -55,6 +57,7 @@ const all = [
   service,
   endpointSlice,
   endpoints,
+  networkPolicy,
   configMap,
   secret,
   serviceAccount,
@@ -75,6 +78,7 @@ const all = [
   lease,
   nodeMetrics,
   nodeNetwork,
+  podAddressSlice,
 ] as const;
 
 type AnyKind = (typeof all)[number];

@@ -5,7 +5,9 @@ import { kindNotYet, notYetReason } from './not-yet.ts';
 it.each([
   ['ing', 'Ingress'],
   ['ingresses.networking.k8s.io', 'Ingress'],
-  ['NetworkPolicy', 'NetworkPolicy'],
+  ['IngressClass', 'IngressClass'],
+  ['NetworkPolicy', undefined],
+  ['netpol', undefined],
   ['deploy', undefined],
   ['svc', undefined],
   ['jobs.batch', undefined],

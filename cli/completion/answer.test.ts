@@ -21,6 +21,9 @@ const resource = (...before: string[]): Wanted => ({ type: 'resource', before })
 describe('an answer', () => {
   it('has types, also several of them, and short names when nothing else begins so', async () => {
     expect(await words(resource(), 'no')).toEqual(['nodes', 'nodemetrics', 'nodenetworks']);
+    expect(await words(resource(), 'netw')).toEqual(['networkpolicies']);
+    expect(await words(resource(), 'netp')).toEqual(['netpol']);
+    expect(await words(resource(), 'poda')).toEqual(['podaddressslices']);
     expect(await words(resource(), 'pods,sec')).toEqual(['pods,secrets']);
     expect(await words(resource(), 'cm')).toEqual(['cm']);
     expect(await words(resource())).toContain('configmaps');

@@ -8,6 +8,7 @@ import { describeGeneric } from './generic.ts';
 import { describeHorizontalPodAutoscaler } from './horizontal-pod-autoscaler.ts';
 import { describeCronJob, describeJob } from './job.ts';
 import { describeNamespace } from './namespace.ts';
+import { describeNetworkPolicy } from './network-policy.ts';
 import { describeNode } from './node.ts';
 import { describeNodeMetrics } from './node-metrics.ts';
 import { describePersistentVolume } from './persistent-volume.ts';
@@ -35,6 +36,7 @@ const describers: Partial<Record<KindName, Describer>> = {
   Job: describeJob,
   LimitRange: describeLimitRange,
   Namespace: describeNamespace,
+  NetworkPolicy: describeNetworkPolicy,
   Node: describeNode,
   NodeMetrics: describeNodeMetrics,
   PersistentVolume: describePersistentVolume,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { toJson } from '../../api/codec/json.ts';
-import type { Pod, ServiceSpec } from '../../api/generated/types.ts';
+import type { NetworkPolicy, Pod, ServiceSpec } from '../../api/generated/types.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import { answerOfService } from './service-answer.ts';
 import { answerText } from './workload-report.ts';
@@ -30,10 +30,11 @@ const crashing = {
   ],
 };
 
-function why(pods: readonly Pod[], spec: ServiceSpec = {}): string {
+function why(pods: readonly Pod[], spec: ServiceSpec = {}, policies: readonly NetworkPolicy[] = []): string {
   const ports = [{ port: 80, protocol: 'TCP', targetPort: { type: 1, strVal: 'web' } }];
   const service = { metadata: { name: 'web', namespace: 'default' }, spec: { type: 'ClusterIP', selector, ports, ...spec } };
-  return answerText(answerOfService({ service, pods, trees: pods.map((pod) => toJson(kindNamed('Pod'), pod)), now: 0 }));
+  const trees = pods.map((pod) => toJson(kindNamed('Pod'), pod));
+  return answerText(answerOfService({ service, pods, trees, policies, now: 0 }));
 }
 
 it('a service whose pods serve is well', () => {
@@ -83,4 +84,12 @@ it('pods on the way out and ended ones are not waited for', () => {
   expect(why([leaving, podOf('b'), podOf('c', { status: { phase: 'Succeeded' } })])).toBe(
     'service default/web has endpoints, but not all is well: 1 of 2 pods with app=web,tier=front serve.\n\n1 pod on the way out\n  a\n',
   );
+});
+
+it('a policy that closes the door of its pods is a note, whatever else is said', () => {
+  const deny: NetworkPolicy = { metadata: { name: 'deny' }, spec: { podSelector: {}, policyTypes: ['Ingress'] } };
+  const note = 'the network policy "deny" has no ingress rule, and no other policy allows any.\n';
+  expect(why([podOf('a')], {}, [deny])).toMatch(/^service default\/web has endpoints: 1 of 1 .*\n\nNote: 1 of 1 pods accept no/);
+  for (const pods of [[podOf('a')], [podOf('a', { ready: false })], [podOf('a', { port: 'http' }), podOf('b')]])
+    expect(why(pods, {}, [deny])).toContain(note);
 });

@@ -1,9 +1,10 @@
-import type { Pod, Service, ServicePort } from '../../api/generated/types.ts';
+import type { NetworkPolicy, Pod, Service, ServicePort } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { formatLabels } from '../../api/meta/labels.ts';
 import type { Tree } from '../describe/json.ts';
 import { groupTroubles } from '../workload/troubles.ts';
+import { closedDoors } from './closed-doors.ts';
 import type { WhyAnswer, WhyObstacle } from './workload-facts.ts';
 
 /** What an answer about a service is made of. */
@@ -12,20 +13,22 @@ export interface ServiceFacts {
   /** All pods of its namespace, typed and as JSON, in one order. */
   readonly pods: readonly Pod[];
   readonly trees: readonly Tree[];
+  /** Of its namespace. */
+  readonly policies: readonly NetworkPolicy[];
   readonly now: number;
 }
 
 /** Whether a service has endpoints, and why not. Pure. */
-export function answerOfService({ service, pods, trees, now }: ServiceFacts): WhyAnswer {
+export function answerOfService({ service, pods, trees, policies, now }: ServiceFacts): WhyAnswer {
   const { metadata = {}, spec = {} } = service;
-  const answer = (state: WhyAnswer['state'], said: string, obstacles: WhyObstacle[] = []): WhyAnswer => ({
+  const answer = (state: WhyAnswer['state'], said: string, obstacles: WhyObstacle[] = [], notes: string[] = []): WhyAnswer => ({
     kind: 'Service',
     namespace: metadata.namespace ?? '',
     name: metadata.name ?? '',
     state,
     headline: `service ${metadata.namespace}/${metadata.name} ${said}.`,
     obstacles,
-    notes: [],
+    notes,
   });
   if (spec.type === 'ExternalName') return answer('up', `stands for the name ${spec.externalName}, and has no pods`);
   const { selector = {} } = spec;
@@ -38,11 +41,12 @@ export function answerOfService({ service, pods, trees, now }: ServiceFacts): Wh
   const serving = matched.filter(({ pod }) => isServing(service, pod));
   const selected = matched.map(({ pod }) => pod);
   const obstacles = [...portObstacles(service, selected), ...troubles(matched, now)];
+  const notes = closedDoors(policies, selected);
   const counts = `${serving.length} of ${matched.length} pods with ${words} serve`;
-  if (serving.length === 0) return answer('stuck', `has no endpoint that serves: ${counts}`, obstacles);
-  if (obstacles.length === 0) return answer('up', `has endpoints: ${counts}`);
+  if (serving.length === 0) return answer('stuck', `has no endpoint that serves: ${counts}`, obstacles, notes);
+  if (obstacles.length === 0) return answer('up', `has endpoints: ${counts}`, [], notes);
   const isStuck = obstacles.some(({ isPassing = false }) => !isPassing);
-  return answer(isStuck ? 'stuck' : 'up', `has endpoints, but not all is well: ${counts}`, obstacles);
+  return answer(isStuck ? 'stuck' : 'up', `has endpoints, but not all is well: ${counts}`, obstacles, notes);
 }
 
 function matches(selector: Readonly<Record<string, string>>, { metadata }: Pod): boolean {

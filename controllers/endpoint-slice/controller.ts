@@ -1,10 +1,8 @@
-import { isNotFound } from '../../api/errors/index.ts';
 import type { EndpointSlice, Node, Pod, Service } from '../../api/generated/types.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { managers, serviceLabels } from '../../api/meta/service-names.ts';
 import { labels } from '../../api/meta/well-known.ts';
 import type { Clock, Informer, ResourceWrites } from '../../client/index.ts';
-import { attemptEach } from '../attempt-each.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { OwnWrites } from '../owned-pods/own-writes.ts';
@@ -12,7 +10,8 @@ import { Pace } from '../owned-pods/pace.ts';
 import { namespaceIndexers } from '../owned-pods/pod-index.ts';
 import { rule } from '../rules.ts';
 import { hasSelector, podsOfService, servedPodChanges, serviceIndexers } from '../service-pods.ts';
-import { decideSlices, type SlicePlan } from './decide.ts';
+import { writeSlices } from '../slices/write.ts';
+import { decideSlices } from './decide.ts';
 
 /** By then the informer usually shows what was written. */
 const unshownRetryMs = 20;
@@ -60,7 +59,7 @@ export class EndpointSliceController implements Controller {
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Again | undefined> {
-    const { services, pods, slices, nodes } = this.#options;
+    const { services, pods, slices, nodes, writes } = this.#options;
     const service = services.lister.get(key);
     if (!service || service.metadata?.deletionTimestamp || !hasSelector(service)) {
       this.#own.forget(key);
@@ -77,23 +76,9 @@ export class EndpointSliceController implements Controller {
       slices: slices.lister.byIndex('service', key),
       zoneOf: (node) => nodes.lister.get(node)?.metadata?.labels?.[labels.zone],
     });
-    await this.#carryOut(key, plan, signal);
-    return undefined;
-  }
-
-  /** What is new is written before what it replaces goes: there is no moment without either. */
-  async #carryOut(key: string, plan: SlicePlan, signal: AbortSignal): Promise<void> {
-    const { writes, slices } = this.#options;
     const note = ({ metadata }: EndpointSlice): void => this.#own.note(key, slices, metadata?.resourceVersion);
-    await attemptEach(plan.update, async (slice) => note(await writes.update(slice, {}, { signal })));
-    await attemptEach(plan.create, async (slice) => note(await writes.create(slice, {}, { signal })));
-    await attemptEach(plan.delete, async ({ metadata }) => {
-      const { namespace, name = '', uid } = metadata ?? {};
-      const options = { preconditions: { ...(uid && { uid }) } };
-      await writes.delete({ namespace, name }, options, { signal }).then(note, (error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
-    });
+    await writeSlices(plan, { writes, note }, signal);
+    return undefined;
   }
 }
 

@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EndpointSlice, Pod, Service } from '../../api/generated/types.ts';
-import { decideSlices, mostInSlice, type SlicePlan } from './decide.ts';
+import type { SlicePlan as Plan } from '../slices/write.ts';
+import { decideSlices, mostInSlice } from './decide.ts';
 import { type PodFacts, podOf, serviceOf } from './test-services.ts';
 
+type SlicePlan = Plan<EndpointSlice>;
 const zoneOf = (node: string) => (node === 'n1' ? 'z1' : undefined);
 let made = 0;
 

@@ -3,6 +3,8 @@ import { isHeadless } from '../../api/kinds/service/defaults.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { controllerReference } from '../../api/meta/owner.ts';
 import { managers, serviceLabels } from '../../api/meta/service-names.ts';
+import { type Packing, packSlices } from '../slices/pack.ts';
+import type { SlicePlan } from '../slices/write.ts';
 import { addressOf, endpointOf, type Family, mayServe, portsOf } from './pod-endpoint.ts';
 
 /** Kubernetes' figure: a change of one endpoint writes so many at most. */
@@ -20,14 +22,6 @@ export interface SliceView {
   zoneOf(node: string): string | undefined;
 }
 
-/** The writes that make the slices of a service right; all empty when they are. */
-export interface SlicePlan {
-  readonly create: readonly EndpointSlice[];
-  /** Whole objects, with the version that was judged. */
-  readonly update: readonly EndpointSlice[];
-  readonly delete: readonly EndpointSlice[];
-}
-
 /** Endpoints of the same ports stand in the same slices. */
 interface Group {
   readonly family: Family;
@@ -40,16 +34,16 @@ interface Group {
  * anyway, then into the fullest one that has room for all of it, then into new ones. A service without endpoints has
  * one empty slice for each of its families, so that readers know that there are none.
  */
-export function decideSlices(view: SliceView): SlicePlan {
+export function decideSlices(view: SliceView): SlicePlan<EndpointSlice> {
   const create: EndpointSlice[] = [];
   const update: EndpointSlice[] = [];
   const gone = new Set(view.slices);
   for (const group of groupsOf(view)) {
     const own = view.slices.filter((slice) => gone.has(slice) && isOfGroup(slice, group));
     const packed = pack(own, group);
-    for (const { slice, endpoints } of packed.kept) {
+    for (const { slice, items } of packed.kept) {
       gone.delete(slice);
-      const next = sliceOf(view.service, group, endpoints, slice);
+      const next = sliceOf(view.service, group, items, slice);
       if (!isSame(next, slice)) update.push(next);
     }
     for (const endpoints of packed.fresh) create.push(sliceOf(view.service, group, endpoints));
@@ -91,39 +85,22 @@ function isOfGroup({ addressType, ports = [], endpoints = [] }: EndpointSlice, g
 }
 
 interface Packed {
-  readonly kept: { readonly slice: EndpointSlice; readonly endpoints: Endpoint[] }[];
-  readonly fresh: Endpoint[][];
+  readonly kept: readonly { readonly slice: EndpointSlice; readonly items: readonly Endpoint[] }[];
+  readonly fresh: readonly (readonly Endpoint[])[];
 }
 
+const packing: Packing<EndpointSlice, Endpoint> = {
+  itemsOf: ({ endpoints = [] }) => endpoints,
+  idOf: ({ targetRef }) => targetRef?.uid ?? '',
+  mostItems: mostInSlice,
+};
+
+/** A group without endpoints keeps one slice, or gets one. */
 function pack(slices: readonly EndpointSlice[], { wanted }: Group): Packed {
-  const missing = new Map(wanted);
-  const all = slices.map((slice) => {
-    const endpoints = (slice.endpoints ?? []).flatMap(({ targetRef }): Endpoint[] => {
-      const uid = targetRef?.uid ?? '';
-      const endpoint = missing.get(uid);
-      // Of one that stands twice the second goes, too.
-      missing.delete(uid);
-      return endpoint ? [endpoint] : [];
-    });
-    return { slice, endpoints, isChanged: !equalValues(endpoints, slice.endpoints ?? []) };
-  });
-  const added = [...missing.values()];
-  for (const each of all) if (each.isChanged) fill(each.endpoints, added);
-  if (added.length > 0) {
-    const roomy = all.filter(({ endpoints }) => endpoints.length + added.length <= mostInSlice);
-    const [fullest] = roomy.toSorted((a, b) => b.endpoints.length - a.endpoints.length);
-    if (fullest) fill(fullest.endpoints, added);
-  }
-  const fresh: Endpoint[][] = [];
-  while (added.length > 0) fresh.push(added.splice(0, mostInSlice));
-  const kept = all.filter(({ endpoints }) => endpoints.length > 0);
+  const { kept: all, fresh } = packSlices(slices, wanted, packing);
+  const kept = all.filter(({ items }) => items.length > 0);
   if (kept.length > 0 || fresh.length > 0) return { kept, fresh };
   return all.length > 0 ? { kept: all.slice(0, 1), fresh } : { kept, fresh: [[]] };
-}
-
-/** Moves as many as there is room for. */
-function fill(endpoints: Endpoint[], added: Endpoint[]): void {
-  endpoints.push(...added.splice(0, Math.max(0, mostInSlice - endpoints.length)));
 }
 
 function sliceOf(service: Service, group: Group, endpoints: readonly Endpoint[], before?: EndpointSlice): EndpointSlice {

@@ -47,6 +47,7 @@ const required: Readonly<Record<string, JsonObject>> = {
   },
   Service: { spec: { ports: [{ port: 80 }] } },
   EndpointSlice: { addressType: 'IPv4', endpoints: [{ addresses: ['10.42.0.5'] }], ports: [{ port: 80 }] },
+  NetworkPolicy: { spec: { podSelector: {}, ingress: [{ from: [{ podSelector: {} }], ports: [{ port: 80 }] }] } },
   Endpoints: { subsets: [{ addresses: [{ ip: '10.42.0.5' }], ports: [{ port: 80 }] }] },
   ResourceQuota: { spec: { hard: { pods: '10' } } },
   LimitRange: { spec: { limits: [{ type: 'Container', max: { cpu: '2' } }] } },
@@ -62,6 +63,10 @@ const required: Readonly<Record<string, JsonObject>> = {
   StorageClass: { provisioner: 'example.com/disks' },
   RuntimeClass: { handler: 'runc' },
   NodeNetwork: { addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'] },
+  PodAddressSlice: {
+    namespaceLabels: { team: 'a' },
+    pods: [{ name: 'x', uid: 'u', labels: { app: 'x' }, podIPs: ['10.42.1.2'], nodeName: 'n' }],
+  },
   PriorityClass: { value: 5 },
   RoleBinding: { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'x' } },
   ClusterRoleBinding: { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'x' } },

@@ -149,6 +149,7 @@ forEveryKind((kind, subject) => {
 /** What a user may change of a spec, for kinds that have one. */
 const specChange: Readonly<Record<string, JsonObject>> = {
   PodDisruptionBudget: { minAvailable: 2 },
+  NetworkPolicy: { policyTypes: ['Egress'] },
   Pod: { activeDeadlineSeconds: 100 },
   Job: { parallelism: 2 },
   CronJob: { suspend: true },

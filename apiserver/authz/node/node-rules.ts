@@ -2,13 +2,18 @@ import { namespaces } from '../../../api/meta/well-known.ts';
 import type { Attributes } from '../attributes.ts';
 import type { NodeGraph } from './node-graph.ts';
 
-/** What every node needs of the whole cluster: it reveals no pod but the addresses behind Services. */
+/**
+ * What every node needs of the whole cluster. Of other nodes' pods it reveals names, labels and addresses alone, which
+ * Services and network policies are about.
+ */
 const SHARED: readonly string[] = [
   'node.k8s.io/runtimeclasses',
   'storage.k8s.io/storageclasses',
   'networking.berth.io/nodenetworks',
   '/services',
   'discovery.k8s.io/endpointslices',
+  'networking.berth.io/podaddressslices',
+  'networking.k8s.io/networkpolicies',
 ];
 const READ: readonly string[] = ['get', 'list', 'watch'];
 /** An agent creates and updates these objects, but may not delete them. */

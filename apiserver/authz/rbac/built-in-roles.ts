@@ -15,6 +15,7 @@ const READ = ['get', 'list', 'watch'];
 const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'];
 const CORE = '';
 const APPS = 'apps';
+const NETWORKING = 'networking.k8s.io';
 /** What of APPS can be scaled. */
 const scalableKinds = ['deployments', 'replicasets', 'statefulsets'];
 const scalable = scalableKinds.flatMap((plural) => [plural, `${plural}/scale`]);
@@ -58,6 +59,8 @@ const viewRules: PolicyRule[] = [
   rule(READ, APPS, 'controllerrevisions', 'daemonsets', 'daemonsets/status', ...scalable, ...statusOf(scalableKinds)),
   rule(READ, CORE, 'endpoints'),
   rule(READ, 'discovery.k8s.io', 'endpointslices'),
+  rule(READ, NETWORKING, 'networkpolicies'),
+  rule(READ, 'networking.berth.io', 'podaddressslices'),
   rule(READ, CORE, 'limitranges', 'resourcequotas', 'resourcequotas/status'),
   rule(READ, 'batch', 'jobs', 'jobs/status', 'cronjobs', 'cronjobs/status'),
   rule(READ, 'autoscaling', 'horizontalpodautoscalers', 'horizontalpodautoscalers/status'),
@@ -71,6 +74,7 @@ const editRules: PolicyRule[] = [
   rule(WRITE, APPS, 'daemonsets', ...scalable),
   rule(WRITE, 'batch', 'jobs', 'cronjobs'),
   rule(WRITE, 'autoscaling', 'horizontalpodautoscalers'),
+  rule(WRITE, NETWORKING, 'networkpolicies'),
   rule(['create'], CORE, 'pods/attach', 'pods/exec', 'pods/portforward', 'pods/eviction', 'serviceaccounts/token'),
   rule(['update', 'patch'], CORE, 'pods/ephemeralcontainers', 'pods/resize'),
   rule(['create', 'update', 'patch'], CORE, 'events'),
@@ -124,7 +128,8 @@ const nodeRules: PolicyRule[] = [
   rule([...READ, 'patch'], CORE, 'persistentvolumes'),
   requestCertificates,
   rule(READ, 'node.k8s.io', 'runtimeclasses'),
-  rule(READ, 'networking.berth.io', 'nodenetworks'),
+  rule(READ, 'networking.berth.io', 'nodenetworks', 'podaddressslices'),
+  rule(READ, NETWORKING, 'networkpolicies'),
   rule(READ, 'storage.k8s.io', 'storageclasses'),
   rule([...READ, 'create', 'update', 'patch', 'delete'], 'metrics.k8s.io', 'nodemetrics'),
   writeEvents,

@@ -1,0 +1,38 @@
+import type { FieldViolation } from '../../errors/api-error.ts';
+import { duplicate, invalidSize, required } from '../../errors/violations.ts';
+import type { PodAddress, PodAddressSlice } from '../../generated/types.ts';
+import { subdomainNameError } from '../../meta/names.ts';
+import { checkRequired, checkRule, type Violations } from '../checks.ts';
+import { validateLabels } from '../metadata.ts';
+import { checkPlaceIp } from '../service/validate-addresses.ts';
+
+/** As in an EndpointSlice: a change of one pod writes so many at most. */
+export const mostPodsInSlice = 100;
+/** One of each version. */
+const MOST_ADDRESSES = 2;
+
+export function validatePodAddressSlice({ namespaceLabels = {}, pods = [] }: PodAddressSlice): FieldViolation[] {
+  const out: Violations = validateLabels('namespaceLabels', namespaceLabels);
+  if (pods.length > mostPodsInSlice) return [...out, invalidSize('pods', mostPodsInSlice, 'pods')];
+  const seen = new Set<string>();
+  pods.forEach((pod, i) => {
+    checkPodAddress(out, `pods[${i}]`, pod);
+    if (pod.uid && seen.has(pod.uid)) out.push(duplicate(`pods[${i}].uid`, pod.uid));
+    seen.add(pod.uid ?? '');
+  });
+  return out;
+}
+
+function checkPodAddress(out: Violations, at: string, { name = '', uid, labels = {}, podIPs = [], nodeName }: PodAddress): void {
+  if (name === '') out.push(required(`${at}.name`));
+  else checkRule(out, at, '.name', name, subdomainNameError(name));
+  checkRequired(out, at, '.uid', uid);
+  if (!nodeName) out.push(required(`${at}.nodeName`));
+  else checkRule(out, at, '.nodeName', nodeName, subdomainNameError(nodeName));
+  out.push(...validateLabels(`${at}.labels`, labels));
+  if (podIPs.length === 0) out.push(required(`${at}.podIPs`, 'a pod without an address is not listed'));
+  if (podIPs.length > MOST_ADDRESSES) out.push(invalidSize(`${at}.podIPs`, MOST_ADDRESSES, 'addresses'));
+  podIPs.forEach((ip, i) => {
+    checkPlaceIp(out, `${at}.podIPs[${i}]`, ip);
+  });
+}
