@@ -172,7 +172,7 @@ export const apiserverMetrics = {
   namespaceBytes: {
     name: 'berth_apiserver_namespace_bytes',
     type: 'gauge',
-    help: 'What the objects of a namespace take up, by namespace: the 50 that hold most, and "(others)", which no namespace is called.',
+    help: 'What the objects of a namespace count as against --namespace-bytes, by namespace: the 50 that hold most, and "(others)", which no namespace is called.',
     labels: ['namespace'],
   },
   namespaceObjects: {

@@ -93,3 +93,35 @@ it('bounds what a line says of a caller in many groups', () => {
   expect(JSON.parse(lines[0]!)).toMatchObject({ user: 'anna', groups: ['(10000 groups)'] });
   expect(lines[0]!.length).toBeLessThan(2_000);
 });
+
+it('writes 500 reads of a user, with the begin of streams, tells how many were left out, and earlier lines survive', () => {
+  const { log, entries } = audit('Metadata');
+  const read = { ...attributes, verb: 'get', group: '', resource: 'secrets' };
+  log.begin(call, attributes)?.ended();
+  for (let i = 0; i < 10_000; i++) log.begin(call, read)?.ended();
+  expect(entries()).toHaveLength(501);
+  expect(entries()[500]).toMatchObject({ verb: 'get', code: 'OK', moreReads: true });
+  const stream = log.begin(call, { ...read, verb: 'watch' });
+  stream?.begun();
+  stream?.ended();
+  log.begin(call, read)?.ended(permissionDenied('anna may not'));
+  log.begin({ ...call, caller: 'bert' }, read)?.ended();
+  log.begin(call, attributes)?.ended();
+  expect(entries().slice(501)).toMatchObject([{ code: 'PERMISSION_DENIED' }, { verb: 'get' }, { verb: 'create' }]);
+  log.tellLeftOut();
+  const since = entries()[1].time;
+  expect(entries().at(-1)).toEqual({ time: expect.any(String), user: 'anna', sort: 'reads', leftOut: 9_501, since });
+});
+
+it('tells of lines that were left out before the next line once their ten minutes are over', () => {
+  const { log, entries } = audit('Metadata');
+  const list = { ...attributes, verb: 'list' };
+  for (let i = 0; i < 600; i++) log.begin(call, list)?.begun();
+  expect(entries()).toHaveLength(500);
+  for (let i = 0; i < 120_000; i++) log.timeMs();
+  log.begin(call, list)?.ended();
+  expect(entries().slice(500)).toMatchObject([
+    { user: 'anna', leftOut: 100 },
+    { verb: 'list', code: 'OK' },
+  ]);
+});

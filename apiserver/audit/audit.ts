@@ -2,8 +2,8 @@ import type { ApiError } from '../../api/errors/index.ts';
 import type { Identity } from '../authn/identity.ts';
 import type { Attributes } from '../authz/attributes.ts';
 import type { AuditFile } from './audit-file.ts';
-import { type AuditLevel, AuditLevels, type AuditPolicy } from './policy.ts';
-import { RefusalCount } from './refusal-count.ts';
+import { LineCount, type LineSort } from './line-count.ts';
+import { type AuditLevel, AuditLevels, type AuditPolicy, readVerbs } from './policy.ts';
 
 /** A line of the audit log. What is empty is left out. */
 export interface AuditEntry {
@@ -34,9 +34,22 @@ export interface AuditEntry {
    * The user is refused so often that for a while nothing more of that is written down; or changes nothing so often.
    */
   readonly moreRefused?: true;
+  /** The same of a user that reads so often. */
+  readonly moreReads?: true;
   readonly ms?: number;
   readonly requestObject?: unknown;
   readonly responseObject?: unknown;
+}
+
+/** A line that says how many lines of a user were left out. */
+export interface LeftOutEntry {
+  /** When it was written, RFC 3339. */
+  readonly time: string;
+  readonly user: string;
+  readonly sort: LineSort;
+  readonly leftOut: number;
+  /** The time of the first line of them that was written. */
+  readonly since: string;
 }
 
 /** What the log needs to know of a call. */
@@ -83,7 +96,7 @@ export class Audit {
   private readonly file: Pick<AuditFile, 'add'>;
   private readonly now: () => Date;
   private readonly callers = new WeakMap<Identity, string>();
-  private readonly refused = new RefusalCount();
+  private readonly counts = new LineCount();
   private readonly instant = { ms: Number.NaN, text: '' };
 
   constructor(policy: AuditPolicy, file: Pick<AuditFile, 'add'>, now: () => Date) {
@@ -104,13 +117,19 @@ export class Audit {
     return this.refusals ? new AuditedLine(this, call, attributes, 'Metadata') : undefined;
   }
 
-  /**
-   * What becomes of the line of a call that changed nothing: a refusal, or without a code one that was permitted.
-   * Refusals of rights are counted by themselves: invalid requests do not hide them.
-   */
-  place(caller: string, ms: number, code: ApiError['code'] | undefined): ReturnType<RefusalCount['take']> {
-    const what = code === undefined ? '\0unchanged' : code === 'PERMISSION_DENIED' ? '' : '\0other';
-    return this.refused.take(`${caller}${what}`, ms);
+  /** What becomes of the line of a call that changed nothing. The name is that of the real caller. */
+  place(caller: string, ms: number, sort: LineSort): ReturnType<LineCount['take']> {
+    return this.counts.take(caller, ms, sort);
+  }
+
+  /** Writes how many lines were left out in the times that are over; without a time, in all. */
+  tellLeftOut(ms = Number.POSITIVE_INFINITY): void {
+    for (const { user, sort, since, count } of this.counts.takeLeftOut(ms)) {
+      const time = this.timeText(Number.isFinite(ms) ? ms : this.timeMs());
+      this.add(
+        `{"time":"${time}"${field('user', user)},"sort":"${sort}","leftOut":${count},"since":"${new Date(since).toISOString()}"}`,
+      );
+    }
   }
 
   timeMs(): number {
@@ -150,6 +169,8 @@ class AuditedLine implements AuditedAccess {
   #objects = '';
   #changed = 0;
   #isUnchanged = false;
+  /** What became of the line of a stream's begin. */
+  #begun: ReturnType<LineCount['take']> | undefined;
 
   constructor(audit: Audit, call: AuditedCall, attributes: Attributes, level: AuditLevel) {
     this.#audit = audit;
@@ -157,6 +178,7 @@ class AuditedLine implements AuditedAccess {
     this.#attributes = attributes;
     this.#level = level;
     this.#beganAt = audit.timeMs();
+    audit.tellLeftOut(this.#beganAt);
   }
 
   get wantsRequest(): boolean {
@@ -184,14 +206,15 @@ class AuditedLine implements AuditedAccess {
   }
 
   begun(): void {
-    this.#audit.add(`${this.#head('begun')}}`);
+    this.#begun = this.#isRead ? this.#place('reads') : 'written';
+    if (this.#begun !== 'left out') this.#audit.add(`${this.#head('begun')}${moreOf('reads', this.#begun)}}`);
   }
 
   ended(error?: ApiError): void {
-    const isBounded = this.#changed === 0 && (error !== undefined || this.#isUnchanged);
-    const place = isBounded ? this.#audit.place(this.#call.caller, this.#beganAt, error?.code) : 'written';
+    const sort = this.#sort(error);
+    const place = !sort ? 'written' : sort === 'reads' && this.#begun ? this.#begun : this.#place(sort);
     if (place === 'left out') return;
-    const more = place === 'last' ? ',"moreRefused":true' : '';
+    const more = sort ? moreOf(sort, place) : '';
     const changed = error && this.#changed > 0 ? `,"changed":${this.#changed}` : '';
     const failure = error ? `${field('reason', error.reason)}${field('message', error.message, maxMessageLength)}` : '';
     const ms = this.#audit.timeMs() - this.#beganAt;
@@ -200,6 +223,21 @@ class AuditedLine implements AuditedAccess {
     this.#audit.add(
       `${this.#head('ended')},"code":"${error?.code ?? 'OK'}"${failure}${changed}${more},"ms":${ms}${this.#objects}}`,
     );
+  }
+
+  get #isRead(): boolean {
+    return readVerbs.includes(this.#attributes.verb);
+  }
+
+  /** What the line counts as; undefined when it is always written. Invalid requests do not hide refusals of rights. */
+  #sort(error: ApiError | undefined): LineSort | undefined {
+    if (this.#changed > 0) return undefined;
+    if (error) return error.code === 'PERMISSION_DENIED' ? 'refusals' : 'failures';
+    return this.#isRead ? 'reads' : this.#isUnchanged ? 'unchanged' : undefined;
+  }
+
+  #place(sort: LineSort): ReturnType<LineCount['take']> {
+    return this.#audit.place(this.#call.caller, this.#beganAt, sort);
   }
 
   #head(stage: AuditEntry['stage']): string {
@@ -212,6 +250,12 @@ class AuditedLine implements AuditedAccess {
     const time = this.#audit.timeText(this.#beganAt);
     return `{"time":"${time}","level":"${this.#level}","stage":"${stage}","requestId":${JSON.stringify(requestId)},${who}${what}${which}`;
   }
+}
+
+/** The word that more of the same is left out from now on. */
+function moreOf(sort: LineSort, place: ReturnType<LineCount['take']>): string {
+  if (place !== 'last') return '';
+  return sort === 'reads' ? ',"moreReads":true' : ',"moreRefused":true';
 }
 
 /** Nothing for what is empty. */

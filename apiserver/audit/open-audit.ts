@@ -26,5 +26,10 @@ export function auditPath(dataDir: string): string {
 export async function openAudit({ dataDir, policyFile, log }: OpenAuditOptions): Promise<OpenedAudit> {
   const policy = policyFile === undefined ? defaultPolicy : await readPolicy(policyFile);
   const file = openAuditFile({ path: auditPath(dataDir), log });
-  return { audit: new Audit(policy, file, () => new Date()), close: () => file.close() };
+  const audit = new Audit(policy, file, () => new Date());
+  const close = (): Promise<void> => {
+    audit.tellLeftOut();
+    return file.close();
+  };
+  return { audit, close };
 }

@@ -36,15 +36,15 @@ export interface AuditPolicy {
   readonly rules: readonly AuditRule[];
 }
 
-const reads = ['get', 'list', 'watch'];
+export const readVerbs: readonly string[] = ['get', 'list', 'watch'];
 
 /** The default policy: writes of users and programs, reads of Secrets, and access to containers. */
 export const defaultPolicy: AuditPolicy = {
   refusals: true,
   rules: [
     // What keeps the cluster going, many times a minute.
-    { level: 'None', users: Object.values(controlPlane), verbs: reads },
-    { level: 'None', userGroups: [groupNames.nodes], verbs: reads },
+    { level: 'None', users: Object.values(controlPlane), verbs: readVerbs },
+    { level: 'None', userGroups: [groupNames.nodes], verbs: readVerbs },
     { level: 'None', resources: [{ group: 'coordination.k8s.io', resources: ['leases'] }] },
     { level: 'None', resources: [{ group: '', resources: ['events', 'nodes/status', 'pods/status'] }] },
     { level: 'None', resources: [{ group: 'berth.io', resources: ['nodemetrics', 'schedulers', 'placements'] }] },
@@ -56,7 +56,7 @@ export const defaultPolicy: AuditPolicy = {
       resources: [{ group: 'authorization.k8s.io', resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'] }],
     },
     { level: 'Metadata', resources: [{ group: '', resources: ['secrets', 'pods/*'] }] },
-    { level: 'None', verbs: reads },
+    { level: 'None', verbs: readVerbs },
     { level: 'Metadata' },
   ],
 };

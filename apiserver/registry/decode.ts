@@ -5,10 +5,11 @@ import { decodeForeign } from '../../api/codec/message.ts';
 import { findUnsayable } from '../../api/codec/value-checks.ts';
 import { LENGTH_DELIMITED } from '../../api/codec/wire-format.ts';
 import { WireReader } from '../../api/codec/wire-reader.ts';
-import { badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
+import { ApiError, badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
 import { unknownField } from '../../api/errors/violations.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { isTooDeep, tooDeepText } from '../../api/meta/json-depth.ts';
+import { checkElements, checkJsonElements } from './kind-bounds.ts';
 
 interface KnownField {
   readonly name: string;
@@ -96,12 +97,29 @@ export function decodeStrictly<T extends object>(messageName: string, bytes: Uin
   return value;
 }
 
-/** Decodes an object of a write from either of its forms; what one of them refuses, the other does too. */
+/**
+ * Decodes an object of a write from either of its forms; what one of them refuses, the other does too. One with too many
+ * elements is refused before it is decoded.
+ */
 export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' | 'json'): ApiObject {
-  if (format === 'json') return fromJson<ApiObject>(kind, parseJson(bytes, kind.singular));
+  if (format === 'json') {
+    const json = parseJson(bytes, kind.singular);
+    checkJsonElements(kind, json, subjectOf(kind, json));
+    return fromJson<ApiObject>(kind, json);
+  }
+  refuseElements(kind, bytes);
   const object = decodeStrictly<ApiObject>(kind.message, bytes, kind.singular);
   requireSayable(kind, object);
   return object;
+}
+
+/** Damaged bytes are refused where they are decoded. */
+function refuseElements(kind: Kind, bytes: Uint8Array): void {
+  try {
+    checkElements(kind, bytes, { kind: kind.kind });
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+  }
 }
 
 /** Throws INVALID_ARGUMENT for what a message holds and the JSON form of the object could not say. */

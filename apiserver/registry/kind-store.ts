@@ -14,14 +14,22 @@ import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion, withoutResourceVersion } from '../watch/stamp-resource-version.ts';
 import type { AnyObject } from './any-object.ts';
-import { checkObjectCount, checkObjectSize } from './kind-bounds.ts';
+import { checkObjectBounds, checkObjectCount } from './kind-bounds.ts';
 import { turnOfLarge } from './large-turns.ts';
 import { type Demand, type Planned, settlingBoth } from './ledger.ts';
 import { entriesAfter, keepManagers } from './managed-fields.ts';
 import { isFinished, type Origin } from './metadata.ts';
-import { translated, translateStorageError } from './storage-errors.ts';
+import { tooManyOthers, translated, translateStorageError } from './storage-errors.ts';
 import type { StoreEnvironment } from './store-environment.ts';
-import { type NewObject, type NextVersion, type ObjectName, UNBOUNDED_VERBS, URGENT_VERBS } from './store-values.ts';
+import {
+  type NewObject,
+  type NextVersion,
+  type ObjectName,
+  POSSIBLE_NAME,
+  UNBOUNDED_VERBS,
+  URGENT_VERBS,
+  type Versions,
+} from './store-values.ts';
 import { type ChangeOptions, type Current, checkWriter, type WriteContext } from './write-context.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -34,11 +42,6 @@ export type { ObjectName } from './store-values.ts';
 const MAX_ATTEMPTS = 20;
 /** A write is refused with these because of another one. */
 const OUTRUN: ReadonlySet<StorageErrorCode> = new Set(['exists', 'mismatch', 'not-found']);
-/**
- * What a name or namespace may hold at most; under anything else nothing can be stored, and the store would refuse the
- * key.
- */
-const POSSIBLE_NAME = /^[!-.0-~]{1,253}$/;
 /** Writes of this size, which replace one another, cannot fill the reserve for a full disk. */
 const SMALL_BYTES = 4096;
 /** How long a read waits for the watch cache to show the last acknowledged write. */
@@ -267,7 +270,7 @@ export class KindStore {
       return confirmed;
     }
     this.stamp(next, previous, options);
-    const write = this.changing(at, next, previous, options);
+    const write = this.changing(at, { current, previous, next }, options);
     const { verb } = options;
     const { ledger } = this.environment;
     const demand = ledger?.demandOf?.(this.kind, next, verb);
@@ -382,19 +385,16 @@ export class KindStore {
    * A small write that awaits the disk, as a Lease's new holder does, goes on while the disk is full: without it
    * nothing would lead.
    */
-  private changing(at: ObjectName, next: AnyObject, previous: AnyObject, { context, verb }: ChangeOptions): Write {
-    const write = this.write(at, this.encode(next), context, verb);
+  private changing(at: ObjectName, { current, previous, next }: Versions, { context, verb }: ChangeOptions): Write {
+    const write = this.write(at, this.encode(next), context, verb, current.bytes);
     if (!this.kind.awaitsDisk?.(next, previous)) return write;
     return { ...write, awaitsDisk: true, urgent: write.urgent === true || write.bytes.length <= SMALL_BYTES };
   }
 
-  private write(at: ObjectName, bytes: Uint8Array, context: WriteContext, verb: string): Write {
+  private write(at: ObjectName, bytes: Uint8Array, context: WriteContext, verb: string, replaces?: Uint8Array): Write {
     const { kind, durability } = this.kind;
-    if (!UNBOUNDED_VERBS.has(verb)) checkObjectSize(this.kind, bytes, this.subject(at));
+    if (!UNBOUNDED_VERBS.has(verb)) checkObjectBounds(this.kind, bytes, this.subject(at), replaces);
     const urgent = URGENT_VERBS.has(verb);
     return { kind, bytes, user: context.user, manager: context.manager, verb, durability, urgent };
   }
 }
-
-const tooManyOthers = (subject: ErrorSubject): ApiError =>
-  conflict(subject, 'too many others change it at the same time: try again');

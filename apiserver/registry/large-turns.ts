@@ -1,5 +1,5 @@
 /** Objects from this size on are changed one at a time. In bytes. */
-const LARGE_BYTES = 64 * 1024;
+const LARGE_BYTES = 16 * 1024;
 
 let last: Promise<void> = Promise.resolve();
 

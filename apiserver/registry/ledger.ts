@@ -9,11 +9,13 @@ export interface PlannedWrite {
   readonly key: string;
   readonly bytes: Uint8Array;
   /** What it replaces, if anything. */
-  readonly replaces?: { readonly bytes: Uint8Array; readonly revision: number };
+  readonly replaces?: { readonly bytes: Uint8Array; readonly revision: number; elements?: number };
   /** Of a change: "update", "patch-status" and so on; absent: the object is new. */
   readonly verb?: string;
   /** What it asks of quotas, where that is known without decoding it. */
   readonly demand?: Demand | undefined;
+  /** See `elementsOf`, which counts them when they are first asked for. */
+  elements?: number;
 }
 
 /** What a new version of an object asks of the quotas of its namespace. */

@@ -9,6 +9,12 @@ const subject = { kind: 'ConfigMap', name: 'a' };
 const key = (name: string) => `configmaps/team/${name}`;
 const bytesOf = (size: number) => encodeMessage(kind.message, { metadata: { name: 'a' }, data: { x: 'x'.repeat(size) } });
 
+/** An object of so many elements: its metadata is one. */
+const elements = (count: number) => {
+  const data = Object.fromEntries(Array.from({ length: count - 1 }, (_, i) => [`k${i}`, '']));
+  return encodeMessage(kind.message, { metadata: { name: 'a' }, data });
+};
+
 /** A ledger over an empty cache, and how the cache goes on. */
 function createLedger(limits = {}) {
   const cache = new KindCache(kind);
@@ -46,7 +52,7 @@ test('counts a write from the moment it is planned, once, until the cache shows 
   const { cache, ledger, change, held } = createLedger({ objects: 2 });
   const plan = (name: string) => ledger.reserve({ key: key(name), bytes: bytesOf(10) }, cache);
   const [first, second] = [plan('a'), plan('b')];
-  expect(() => ledger.check({ key: key('c'), bytes: bytesOf(10) }, subject)).toThrow(
+  expect(() => ledger.check({ key: key('c'), bytes: bytesOf(10) }, subject, cache)).toThrow(
     'ConfigMap "a" is forbidden: namespace "team" holds 2 objects and may hold 2 (berth server --namespace-objects); this takes 1 more',
   );
   second?.cancel();
@@ -76,7 +82,7 @@ test('lets a full namespace shrink and stay as it is, and refuses a single byte 
   const { cache, ledger, change } = createLedger({ bytes: 985 });
   change('put', 'a', 940, 2);
   const replaces = cache.get(key('a'))!;
-  const check = (size: number) => ledger.check({ key: key('a'), bytes: bytesOf(size), replaces }, subject);
+  const check = (size: number) => ledger.check({ key: key('a'), bytes: bytesOf(size), replaces }, subject, cache);
   expect(() => check(940)).not.toThrow();
   expect(() => check(10)).not.toThrow();
   expect(() => check(941)).toThrow('bytes and may hold 985 (berth server --namespace-bytes)');
@@ -84,8 +90,44 @@ test('lets a full namespace shrink and stay as it is, and refuses a single byte 
 });
 
 test('bounds neither the namespaces of the system nor what belongs to none', () => {
-  const { ledger } = createLedger({ objects: 0 });
+  const { cache, ledger } = createLedger({ objects: 0 });
   for (const each of ['configmaps/kube-system/a', 'leases/kube-node-lease/n1', 'nodes/n1'])
-    expect(() => ledger.check({ key: each, bytes: bytesOf(1) }, subject)).not.toThrow();
-  expect(() => ledger.check({ key: 'events/team/e', bytes: bytesOf(1) }, subject)).toThrow('may hold 0');
+    expect(() => ledger.check({ key: each, bytes: bytesOf(1) }, subject, cache)).not.toThrow();
+  expect(() => ledger.check({ key: 'events/team/e', bytes: bytesOf(1) }, subject, cache)).toThrow('may hold 0');
+});
+
+test('counts an object of many elements with 256 bytes for each beyond the first ten, until it is gone', () => {
+  const { cache, ledger } = createLedger();
+  const put = (count: number, revision: number) => {
+    cache.apply({ type: 'put', key: key('a'), bytes: elements(count), revision, durability: 'synced' });
+    cache.advance(revision);
+  };
+  put(1_010, 2);
+  expect(ledger.of('team')).toEqual({ bytes: key('a').length + 256_000, objects: 1 });
+  put(110, 3);
+  expect(ledger.of('team').bytes).toBe(key('a').length + 25_600);
+  const planned = ledger.reserve({ key: key('b'), bytes: elements(1_010) }, cache);
+  expect(ledger.of('team').bytes).toBe(key('a').length + 25_600 + key('b').length + 256_000);
+  planned?.cancel();
+  cache.reset([{ key: key('c'), bytes: elements(210), revision: 4 }], 4);
+  expect(ledger.of('team').bytes).toBe(key('c').length + 51_200);
+  cache.apply({ type: 'delete', key: key('c'), bytes: elements(210), revision: 5, durability: 'synced' });
+  cache.advance(5);
+  expect(ledger.of('team')).toEqual({ bytes: 0, objects: 0 });
+});
+
+test('refuses a change that makes an object of fewer bytes and more elements in a full namespace', () => {
+  const { cache, ledger } = createLedger({ bytes: 30_000 });
+  cache.apply({ type: 'put', key: key('a'), bytes: bytesOf(20_000), revision: 2, durability: 'synced' });
+  cache.advance(2);
+  const replaces = cache.get(key('a'))!;
+  const check = (count: number) => ledger.check({ key: key('a'), bytes: elements(count), replaces }, subject, cache);
+  expect(() => check(120)).not.toThrow();
+  expect(() => check(200)).toThrow('may hold 30000 (berth server --namespace-bytes)');
+});
+
+test('counts an object that cannot be decoded by its bytes', () => {
+  const { cache, ledger } = createLedger();
+  cache.reset([{ key: key('damaged'), bytes: Buffer.from([10, 200, 1]), revision: 2 }], 2);
+  expect(ledger.of('team')).toEqual({ bytes: key('damaged').length + 3, objects: 1 });
 });

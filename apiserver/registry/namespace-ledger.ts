@@ -1,7 +1,8 @@
 import { type ErrorSubject, permissionDenied } from '../../api/errors/index.ts';
 import { keyPrefixOf } from '../../api/kinds/identity.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
-import { namespaceOf } from '../watch/entry.ts';
+import { elementsOf, namespaceOf } from '../watch/entry.ts';
 import type { CacheEvent } from '../watch/event-ring.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
@@ -24,7 +25,15 @@ const UNBOUNDED: ReadonlySet<string> = new Set([namespaces.system, namespaces.no
 /** The resourceVersion that an object gets when it is stored, at most. */
 const VERSION_BYTES = 24;
 
-/** What objects take up: their bytes as they are served, and their keys. */
+/**
+ * What an element of an object (see countElements) counts as, in bytes, so that what is stored compactly and takes many
+ * times its bytes where it is decoded cannot fill the memory: some 100 bytes in each process that reads the object.
+ */
+const ELEMENT_BYTES = 256;
+/** Every object has some elements, in its metadata. The limit of objects bounds these. */
+const FREE_ELEMENTS = 10;
+
+/** What objects take up: their bytes as they are served, or what their elements count as if that is more; their keys. */
 export interface Amount {
   bytes: number;
   objects: number;
@@ -67,10 +76,10 @@ export class NamespaceLedger implements Ledger {
         for (const [namespace, amount] of own) add(this.held, namespace, negative(amount));
         own.clear();
         this.forgetStored(keyPrefixOf(cache.kind));
-        for (const { key, bytes } of entries) count(key, { bytes: key.length + bytes.length, objects: 1 });
+        for (const entry of entries) count(entry.key, { bytes: sizeOf(entry.key, entry, cache.kind), objects: 1 });
       },
       event: (event) => {
-        count(event.entry.key, changeOf(event));
+        count(event.entry.key, changeOf(event, cache.kind));
         this.release(event.entry.key, event.revision);
       },
     });
@@ -87,14 +96,14 @@ export class NamespaceLedger implements Ledger {
   }
 
   /** Throws PERMISSION_DENIED for a write that exceeds a limit, like Kubernetes for an exceeded quota. */
-  check(write: PlannedWrite, subject: ErrorSubject): void {
+  check(write: PlannedWrite, subject: ErrorSubject, { kind }: KindCache): void {
     const namespace = namespaceOf(write.key);
     if (namespace === '' || UNBOUNDED.has(namespace)) return;
-    const more = amountOf(write);
+    const more = amountOf(write, kind);
     const now = this.of(namespace);
     for (const what of ['objects', 'bytes'] as const) {
       const limit = this.limits[what];
-      if (more[what] <= 0 || now[what] + more[what] <= limit || !grows(write)) continue;
+      if (more[what] <= 0 || now[what] + more[what] <= limit || !grows(write, kind)) continue;
       this.refused[what]++;
       throw permissionDenied(
         `${subject.kind ?? 'object'} "${subject.name ?? ''}" is forbidden: namespace "${namespace}" holds ${now[what]} ${what} and ` +
@@ -107,7 +116,7 @@ export class NamespaceLedger implements Ledger {
   reserve(write: PlannedWrite, cache: KindCache): Planned | undefined {
     const { key } = write;
     const namespace = namespaceOf(key);
-    const amount = amountOf(write);
+    const amount = amountOf(write, cache.kind);
     if (namespace === '' || (amount.bytes <= 0 && amount.objects <= 0)) return undefined;
     const reserved: Reserved = { base: write.replaces?.revision ?? 0, amount, stored: false };
     const others = this.reserved.get(key);
@@ -144,23 +153,30 @@ export class NamespaceLedger implements Ledger {
   }
 }
 
-function amountOf({ key, bytes, replaces }: PlannedWrite): Amount {
+function amountOf(write: PlannedWrite, kind: Kind): Amount {
+  const { key, replaces } = write;
+  const after = sizeOf(key, write, kind, VERSION_BYTES);
   // What is replaced may be stamped with its version, or not.
-  if (replaces) return { bytes: bytes.length + VERSION_BYTES - replaces.bytes.length, objects: 0 };
-  return { bytes: key.length + bytes.length + VERSION_BYTES, objects: 1 };
+  return replaces ? { bytes: after - sizeOf(key, replaces, kind), objects: 0 } : { bytes: after, objects: 1 };
 }
 
-/** Whether an object becomes larger, to the byte. */
-function grows({ bytes, replaces }: PlannedWrite): boolean {
-  if (!replaces) return true;
+/** Whether an object becomes larger, to the byte or the element. */
+function grows(write: PlannedWrite, kind: Kind): boolean {
+  const { bytes, replaces } = write;
+  if (!replaces || elementsOf(write, kind) > elementsOf(replaces, kind)) return true;
   const version = String(replaces.revision);
   return stampResourceVersion(bytes, version).length > stampResourceVersion(replaces.bytes, version).length;
 }
 
-function changeOf({ type, entry, previous }: CacheEvent): Amount {
-  const before = previous ? entry.key.length + previous.bytes.length : 0;
-  const after = type === 'DELETED' ? 0 : entry.key.length + entry.bytes.length;
+function changeOf({ type, entry, previous }: CacheEvent, kind: Kind): Amount {
+  const before = previous ? sizeOf(entry.key, previous, kind) : 0;
+  const after = type === 'DELETED' ? 0 : sizeOf(entry.key, entry, kind);
   return { bytes: after - before, objects: Number(type !== 'DELETED') - Number(previous !== undefined) };
+}
+
+/** What a version of an object counts as, in bytes; `more`: bytes that it will have besides. */
+function sizeOf(key: string, version: Parameters<typeof elementsOf>[0], kind: Kind, more = 0): number {
+  return key.length + Math.max(version.bytes.length + more, ELEMENT_BYTES * (elementsOf(version, kind) - FREE_ELEMENTS));
 }
 
 const negative = ({ bytes, objects }: Amount): Amount => ({ bytes: -bytes, objects: -objects });

@@ -6,6 +6,7 @@ import { applyJsonPatch, parseJsonPatch } from '../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
 import { parseJson } from './decode.ts';
+import { checkJsonElements, mostElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { applyMergingConditions } from './merge-conditions.ts';
 import type { StoreResult } from './store-values.ts';
@@ -44,7 +45,9 @@ export async function patchObject(store: KindStore, input: PatchInput, context: 
   const warnings = new Set<string>();
   const compute = (previous: AnyObject, current: Current): AnyObject => {
     if (typeof metadata.uid === 'string') checkUid(store.subject(input.at), metadata.uid, previous);
-    const sent = fromJson<AnyObject>(store.kind, apply(versionedJson(store, previous, current)));
+    const patched = apply(versionedJson(store, previous, current));
+    checkJsonElements(store.kind, patched, store.subject(input.at), mostElements(store.kind, current.bytes));
+    const sent = fromJson<AnyObject>(store.kind, patched);
     store.checkVersion(input.at, current, sent.metadata?.resourceVersion);
     if (target === 'object') for (const warning of store.kind.warnings?.(sent) ?? []) warnings.add(warning);
     return nextVersion(store, target, sent, previous);

@@ -50,3 +50,7 @@ export async function translated<T>(subject: ErrorSubject, call: Promise<T>): Pr
     throw translateStorageError(error, subject);
   }
 }
+
+/** What a write gets that others were faster than, time and again. */
+export const tooManyOthers = (subject: ErrorSubject): ApiError =>
+  conflict(subject, 'too many others change it at the same time: try again');

@@ -38,7 +38,15 @@ export interface NextVersion {
   readonly again: boolean;
 }
 
+export type Versions = Pick<NextVersion, 'current' | 'previous' | 'next'>;
+
 /** What goes on while the disk is full: only with it does space come back. */
 export const URGENT_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'update-status', 'patch-status']);
 /** What goes on in a namespace that is full: it ends objects, or says where a pod runs. */
 export const UNBOUNDED_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'bind']);
+
+/**
+ * What a name or namespace may hold at most; under anything else nothing can be stored, and the store would refuse the
+ * key.
+ */
+export const POSSIBLE_NAME = /^[!-.0-~]{1,253}$/;

@@ -1,3 +1,4 @@
+import { countElements } from '../../api/codec/elements.ts';
 import { decodeMessage } from '../../api/codec/message.ts';
 import { WireError } from '../../api/codec/wire-format.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
@@ -15,6 +16,7 @@ export interface Entry {
   readonly revision: number;
   labels?: Readonly<Record<string, string>>;
   fields?: Readonly<Record<string, string>>;
+  elements?: number;
 }
 
 /**
@@ -35,6 +37,18 @@ const noLabels: Readonly<Record<string, string>> = {};
 export function labelsOf(entry: Entry): Readonly<Record<string, string>> {
   entry.labels ??= decodeMessage<ObjectMeta>('berth.meta.v1.ObjectMeta', metadataBytes(entry.bytes)).labels ?? noLabels;
   return entry.labels;
+}
+
+/** How many elements the object has, counted once: see countElements. Undecodable bytes have none. */
+export function elementsOf(entry: { readonly bytes: Uint8Array; elements?: number }, { message }: Kind): number {
+  if (entry.elements !== undefined) return entry.elements;
+  try {
+    entry.elements = countElements(message, entry.bytes);
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    entry.elements = 0;
+  }
+  return entry.elements;
 }
 
 /** The namespace, read from the key; "" of what is in none. */

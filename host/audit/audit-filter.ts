@@ -16,6 +16,7 @@ export interface AuditFilter {
 export function isShown(line: AuditLine, { user, verb, resource, namespace, since }: AuditFilter): boolean {
   if (since !== undefined && !(Date.parse(line.time ?? '') >= since)) return false;
   if (line.lost !== undefined) return true;
+  if (line.leftOut !== undefined) return user === undefined || line.user === user;
   return (
     (user === undefined || line.user === user || line.by === user) &&
     (verb === undefined || line.verb === verb) &&
@@ -29,22 +30,10 @@ export const auditHeadings = ['TIME', 'USER', 'VERB', 'RESOURCE', 'NAMESPACE', '
 /** The cells of a line. Nothing that a client sent reaches the terminal as a control character. */
 export function auditCells(line: AuditLine): string[] {
   if (line.lost !== undefined) return [line.time ?? '', `${line.lost} lines are missing here: they could not be written`];
-  const {
-    time = '',
-    user = '',
-    by,
-    verb = '',
-    resource = '',
-    subresource,
-    namespace,
-    name,
-    stage,
-    code = '',
-    message,
-    moreRefused,
-  } = line;
+  if (line.leftOut !== undefined) return leftOutCells(line);
+  const { time = '', user = '', by, verb = '', resource = '', subresource, namespace, name, stage, code = '', message } = line;
   const ended = message ? `${code}: ${message}` : code;
-  const outcome = stage === 'begun' ? 'begun' : moreRefused ? `${ended} (refused too often: more of that is left out)` : ended;
+  const outcome = `${stage === 'begun' ? 'begun' : ended}${moreOf(line)}`;
   return [
     time,
     by === undefined ? user : `${user} (by ${by})`,
@@ -54,4 +43,13 @@ export function auditCells(line: AuditLine): string[] {
     name ?? '<none>',
     outcome,
   ].map(visible);
+}
+
+function moreOf({ moreRefused, moreReads }: AuditLine): string {
+  if (moreReads) return ' (reads too often: more of that is left out)';
+  return moreRefused ? ' (refused too often: more of that is left out)' : '';
+}
+
+function leftOutCells({ time = '', user = '', sort = '', leftOut, since = '' }: AuditLine): string[] {
+  return [time, user, `${leftOut} lines of ${sort} since ${since} were left out: there were too many`].map(visible);
 }

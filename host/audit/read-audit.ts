@@ -17,6 +17,12 @@ export interface AuditLine {
   readonly message?: string;
   /** The user is refused so often that more of that is left out. */
   readonly moreRefused?: boolean;
+  /** The user reads so often that more of that is left out. */
+  readonly moreReads?: boolean;
+  /** So many lines of the user and of a sort ("reads") were left out since a time. */
+  readonly leftOut?: number;
+  readonly sort?: string;
+  readonly since?: string;
   /** So many lines are missing here: they could not be written. */
   readonly lost?: number;
 }

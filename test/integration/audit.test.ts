@@ -93,8 +93,19 @@ describe('the audit log', () => {
     await configMaps.patch(at, { data: { real: 'change' } });
     const lines = await told();
     expect(lines.filter(({ verb }) => verb === 'patch')).toHaveLength(501);
-    expect(lines.at(-1)).toMatchObject({ verb: 'patch', code: 'OK' });
+    expect(lines.at(-2)).toMatchObject({ verb: 'patch', code: 'OK' });
+    expect(lines.at(-1)).toMatchObject({ user: 'admin', sort: 'unchanged', leftOut: 120 });
     expect(lines.filter(({ moreRefused }) => moreRefused)).toHaveLength(1);
+  });
+
+  it('bounds the lines of reads of Secrets, and tells how many more there were', async () => {
+    await server.client.secrets.create({ metadata: at });
+    for (let i = 0; i < 600; i++) await server.client.secrets.get(at);
+    const lines = await told();
+    expect(lines).toHaveLength(502);
+    expect(lines[0]).toMatchObject({ verb: 'create', code: 'OK' });
+    expect(lines.at(-2)).toMatchObject({ verb: 'get', moreReads: true });
+    expect(lines.at(-1)).toMatchObject({ user: 'admin', sort: 'reads', leftOut: 100 });
   });
 
   it('records each item of a bulk stream', async () => {
