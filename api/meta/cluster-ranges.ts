@@ -1,4 +1,4 @@
-/** What a cluster's network is where an operator says nothing: the addresses of pods and of Services, and its domain. */
+/** The network of a cluster whose operator says nothing: the addresses of pods and of Services, and its domain. */
 export const defaultNetwork = {
   clusterCidr: '10.42.0.0/16',
   serviceCidr: '10.43.0.0/16',

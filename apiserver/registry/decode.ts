@@ -98,8 +98,8 @@ export function decodeStrictly<T extends object>(messageName: string, bytes: Uin
 }
 
 /**
- * Decodes an object of a write from either of its forms; what one of them refuses, the other does too. One with too many
- * elements is refused before it is decoded.
+ * Decodes an object of a write from either of its forms; what one of them refuses, the other does too. One with too
+ * many elements is refused before it is decoded.
  */
 export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' | 'json'): ApiObject {
   if (format === 'json') {

@@ -5,9 +5,9 @@ import type { Kind } from '../../api/kinds/kind.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 
 /**
- * How many messages, map entries and list items an object may have together. Each takes some 100 bytes of memory in each
- * process that reads the object, of however few bytes it is stored, and some microseconds of a write. An EndpointSlice
- * of 1,000 endpoints has 6,000.
+ * How many messages, map entries and list items an object may have together. Each takes some 100 bytes of memory in
+ * each process that reads the object, of however few bytes it is stored, and some microseconds of a write. An
+ * EndpointSlice of 1,000 endpoints has 6,000.
  */
 export const maxElements = 10_000;
 /** An element has at least so many bytes: its field's tag, and its length. */
@@ -32,7 +32,7 @@ export function mostElements({ message }: Kind, replaces: Uint8Array): number {
   return isSmall(replaces) ? maxElements : Math.max(maxElements, countElements(message, replaces));
 }
 
-/** Throws INVALID_ARGUMENT for an encoded object with more elements than allowed. Throws WireError for damaged bytes. */
+/** Throws INVALID_ARGUMENT for an encoded object of more elements than allowed, WireError for damaged bytes. */
 export function checkElements({ message }: Kind, bytes: Uint8Array, subject: ErrorSubject, most = maxElements): void {
   if (!isSmall(bytes)) refuseMore(countElements(message, bytes), most, subject);
 }

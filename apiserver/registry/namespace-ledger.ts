@@ -33,7 +33,7 @@ const ELEMENT_BYTES = 256;
 /** Every object has some elements, in its metadata. The limit of objects bounds these. */
 const FREE_ELEMENTS = 10;
 
-/** What objects take up: their bytes as they are served, or what their elements count as if that is more; their keys. */
+/** What objects take up: their bytes as they are served, or what their elements count if that is more; their keys. */
 export interface Amount {
   bytes: number;
   objects: number;
