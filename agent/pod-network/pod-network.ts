@@ -247,13 +247,16 @@ export class PodNetwork {
   async #requireFreeRange({ text: range }: AddressRange, of: 'pods' | 'services'): Promise<void> {
     const { shell, owner } = this.#options;
     const shows = [`route show to root ${range}`, `route show to match ${range}`, `address show to ${range}`];
-    const answers = await shell.run(shows.map((show) => `ip -json ${show}; echo ,`).join('\n'));
+    // What an agent before made: the table comes before the route, and a flushed firewall leaves the link.
+    const table = `nft list table ip ${tableOf(owner)} >/dev/null 2>&1`;
+    const before = `if ${table} || [ -e /proc/sys/net/ipv4/conf/${gatewayLinkOf(owner)} ]; then echo '[{}]'; fi`;
+    const answers = await shell.run([...shows.map((show) => `ip -json ${show}; echo ,`), before].join('\n'));
     // What has no entries may print nothing.
-    const [inside = [], around = [], links = []] = answers
+    const [inside = [], around = [], links = [], own = []] = answers
       .split(/^,$/m)
       .map((text) => JSON.parse(text.trim() || '[]') as RouteEntry[]);
     const isOwn = ({ dst, dev = '', type }: RouteEntry): boolean =>
-      type === 'unreachable' ? dst === range : dev.startsWith('bth') || (of === 'services' && dev === 'lo');
+      type === 'unreachable' ? dst === range && own.length > 0 : dev.startsWith('bth') || (of === 'services' && dev === 'lo');
     const foreign = [...inside, ...around].find((route) => route.dst !== 'default' && !isOwn(route));
     const holder = links.find(({ ifname }) => ifname && ![gatewayLinkOf(owner), this.#tunnel.name].includes(ifname));
     const inUse = `the ${of}' range ${range} is in use on this machine`;

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gatewayLinkOf } from '../../agent/pod-network/gateway-link.ts';
 import { PodNetwork, type PodNetworkOptions } from '../../agent/pod-network/pod-network.ts';
 import { createShell } from '../../agent/pod-network/shell.ts';
 import { parseAddressRange } from '../../api/meta/address-range.ts';
@@ -44,6 +45,11 @@ const neighbourOf = (machine: 'a' | 'b') => ({
   name: machine,
   address: addresses[machine],
   range: parseAddressRange(ranges[machine]),
+});
+
+const clusterOf = (services: string) => ({
+  pods: [parseAddressRange('10.118.0.0/16')],
+  services: [parseAddressRange(services)],
 });
 
 interface TestPod {
@@ -214,6 +220,30 @@ describe('the network of two nodes on one link', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('leads to Services once the ranges are known, without letting go of pods, and restores the way there', async () => {
+    const network = networks.get('a')!;
+    const gatewayLink = gatewayLinkOf({ dataDir: '/d', nodeName: 'a' });
+    const services = (): string => sh('a', 'ip route show 10.117.0.0/16; ip route show 10.116.0.0/16').trim();
+    const gateway = (): string => sh('a', `ip -oneline address show dev ${gatewayLink}`);
+    await network.setCluster(clusterOf('10.116.0.0/16'));
+    expect(services()).toMatch(/^10\.116\.0\.0\/16 dev lo .*src 10\.119\.7\.1$/);
+    await network.setCluster(clusterOf('10.117.0.0/16'));
+    expect(services()).toMatch(/^10\.117\.0\.0\/16 dev lo .*src 10\.119\.7\.1$/);
+    expect(gateway()).toContain(' 10.118.1.1/32 ');
+    sh('a', `ip route del 10.117.0.0/16; ip link del ${gatewayLink}`);
+    await network.mend();
+    expect(services()).toMatch(/^10\.117\.0\.0\/16 dev lo .*src 10\.119\.7\.1$/);
+    expect(gateway()).toContain(' 10.118.1.1/32 ');
+    expect(await ask(inPod(atA!), atB!.address)).toMatch(/10\.118\.1\.2 1$/);
+  });
+
+  it('refuses services at addresses that another link has, and keeps the range before', async () => {
+    const network = networks.get('a')!;
+    const words = "the services' range 10.119.0.0/16 is in use on this machine: up0 has an address of it; choose another range";
+    await expect(network.setCluster(clusterOf('10.119.0.0/16'))).rejects.toThrow(words);
+    expect(sh('a', 'ip route show dev lo')).toContain('10.117.0.0/16');
+  });
+
   it('carries a megabyte through a tunnel', async () => {
     const tunnels = { a: networkOf('a', { alwaysTunnel: true }), b: networkOf('b', { alwaysTunnel: true }) };
     for (const network of Object.values(tunnels)) await network.start();
@@ -222,7 +252,28 @@ describe('the network of two nodes on one link', () => {
     expect(sh('a', 'ip route get 10.118.2.2')).toContain('bvx');
     expect(await ask(inPod(atA!), atB!.address, 1_000_000)).toMatch(/10\.118\.1\.2 1000000$/);
     expect(await ask(inside('b'), atA!.address, 1_000_000)).toMatch(/ 1000000$/);
-    for (const [name, network] of Object.entries(tunnels)) networks.set(name, network);
+    for (const [name, network] of Object.entries(tunnels)) {
+      await network.setCluster(clusterOf('10.117.0.0/16'));
+      networks.set(name, network);
+    }
+  });
+
+  it('gives what the machine sends through a tunnel with another address one that the answer finds', async () => {
+    const listener = spawn('nsenter', [`--net=${inPod(atB!)}`, process.execPath, '-e', hear], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    started.push(listener);
+    let heard = '';
+    listener.stdout!.on('data', (data: Buffer) => {
+      heard += String(data);
+    });
+    await expect.poll(() => heard).toBe('up\n');
+    sh('a', `ip addr add 10.115.0.1/32 dev up0; ${process.execPath} -e "${send}" ${atB!.address} 10.115.0.1`);
+    sh('a', 'ip addr del 10.115.0.1/32 dev up0');
+    await expect.poll(() => heard).toBe('up\nfrom 10.118.1.0\n');
+    // A pod keeps its own.
+    execFileSync('nsenter', [`--net=${inPod(atA!)}`, process.execPath, '-e', send, atB!.address, atA!.address]);
+    await expect.poll(() => heard).toContain(`from ${atA!.address}\n`);
   });
 
   it('tells which pods are joined, and sweeps links without a sandbox', async () => {
