@@ -94,7 +94,7 @@ describe('manifests of other tools, and what Kubernetes has and Berth not yet', 
     expect(said.err.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  it.each(['get ing', 'describe netpol web', 'explain ingress', 'create ingress web --rule=x'])(
+  it.each(['get ing', 'describe ingressclass web', 'explain ingress', 'create ingress web --rule=x'])(
     'berth %s is not there yet',
     async (words) => {
       const said = await cli.berth(...words.split(' '));
