@@ -42,7 +42,7 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
     const ground = await network.groundOr(signal);
     if (ground === undefined) return;
     const tag = tagOf({ dataDir, nodeName });
-    const known = { nodeName, nodeDir, tag, networks, pods, ground };
+    const known = { nodeName, nodeDir, tag, networks, pods, ground, hostPorts: network.ports };
     const onDraining = (made: Draining) => {
       draining = made;
     };

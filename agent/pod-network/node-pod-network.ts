@@ -8,6 +8,7 @@ import { onAbort } from '../../client/abort.ts';
 import { type Clock, pause, systemClock } from '../../client/clock.ts';
 import type { Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
+import { HostPorts } from '../host-ports/host-ports.ts';
 import type { Held, RoutedNetwork } from '../runtime/docker/routed-runtime.ts';
 import { wordsOf } from '../words-of.ts';
 import { namesAddressOf } from './gateway-link.ts';
@@ -64,6 +65,7 @@ const gatherMs = 200;
  */
 export class NodePodNetwork implements RoutedNetwork {
   readonly isWanted: boolean;
+  readonly ports: HostPorts;
   readonly #options: NodePodNetworkOptions;
   /** What the engine said before the network was there; undefined before it has said anything. */
   #early: readonly Held[] | undefined;
@@ -78,6 +80,7 @@ export class NodePodNetwork implements RoutedNetwork {
   constructor(options: NodePodNetworkOptions) {
     this.#options = options;
     this.isWanted = options.isWanted;
+    this.ports = new HostPorts(options);
     this.#ground = new Promise((resolve) => {
       this.#hasGround = resolve;
     });
@@ -89,10 +92,10 @@ export class NodePodNetwork implements RoutedNetwork {
     return this.#network.pool.take(holder);
   }
 
-  async attach(address: string, pid: number): Promise<void> {
+  async attach(address: string, pid: number, onLoopback: boolean): Promise<void> {
     const network = this.#network;
     if (network === undefined) throw new Error(this.#why);
-    await network.links.attach({ address, pid, mtu: network.mtu });
+    await network.links.attach({ address, pid, mtu: network.mtu, onLoopback });
   }
 
   async release(address: string, holder: string): Promise<void> {

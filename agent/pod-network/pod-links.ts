@@ -42,7 +42,12 @@ export class PodLinks {
     const { shell, owner, source } = this.#options;
     const name = linkNameOf(owner, link.address);
     // Strict: only the pod's own address may come out of it.
-    const settings = ['ipv4/conf/NAME/rp_filter=1', 'ipv6/conf/NAME/disable_ipv6=1'];
+    const settings = [
+      'ipv4/conf/NAME/rp_filter=1',
+      'ipv6/conf/NAME/disable_ipv6=1',
+      // The answers come back for 127.0.0.1.
+      ...(link.onLoopback ? ['ipv4/conf/NAME/route_localnet=1'] : []),
+    ];
     const sysctls = settings.map((setting) => {
       const [path = '', value] = setting.replace('NAME', name).split('=');
       return `[ ! -e /proc/sys/net/${path} ] || echo ${value} > /proc/sys/net/${path}`;

@@ -72,6 +72,8 @@ export interface ObservedContainer extends ContainerIdentity {
   readonly network?: string | undefined;
   /** Of a sandbox that the agent itself joins to the network: true. */
   readonly routed?: true;
+  /** Of such a sandbox: its ports of the machine, which the agent publishes. */
+  readonly hostPorts?: readonly PortMapping[];
   /** What it keeps on the machine's disk; absent where the engine does not tell. */
   readonly files?: ContainerFilesOnDisk | undefined;
 }

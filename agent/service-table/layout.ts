@@ -11,8 +11,9 @@ export interface TableSettings {
   /** The addresses of Services, as CIDRs; at least one. Those that no Service has are refused. */
   readonly serviceRanges: readonly string[];
   /**
-   * Node ports also answer on 127.0.0.0/8. The links to the endpoints need `route_localnet` then; the table drops what
-   * arrives from elsewhere for 127.0.0.0/8, which the kernel does no more on such links.
+   * Node ports also answer on 127.0.0.0/8. The links to the endpoints need `route_localnet` then, as those of endpoints
+   * of external addresses in 127.0.0.0/8 do. The table drops what arrives from elsewhere for 127.0.0.0/8, which the
+   * kernel does no more on such links.
    */
   readonly loopback: boolean;
 }
@@ -233,7 +234,7 @@ export function renderEntry(table: string, { loopback }: TableSettings): string 
       ],
       'nat hook postrouting priority 99',
     ),
-    ...(loopback ? rulesIn(table, 'guard', guard, 'filter hook prerouting priority -300') : []),
+    ...rulesIn(table, 'guard', guard, 'filter hook prerouting priority -300'),
     `add chain ip ${table} in_force`,
   ].join('; ');
 }

@@ -166,7 +166,8 @@ class NodeServiceTable implements ServiceTable {
     for (const [key, service] of taken) {
       this.#changes.delete(key);
       this.#sweeper.set(key, service);
-      if (service?.ports.some(({ nodePort }) => nodePort !== undefined)) this.#withNodePorts.set(key, service);
+      if (service?.ports.some(({ nodePort }) => nodePort !== undefined) && !service.isHeldByAgent)
+        this.#withNodePorts.set(key, service);
       else this.#withNodePorts.delete(key);
     }
     const content: [string, ServiceContent | undefined][] = [];
@@ -179,7 +180,7 @@ class NodeServiceTable implements ServiceTable {
       content.push([heldOwner, { elements: computeHeldElements(this.#held), chains: [] }]);
     }
     for (const [key, service] of taken) {
-      content.push([key, service && computeServiceContent(service, this.#options, this.#held)]);
+      content.push([key, service && computeServiceContent(service, this.#options, service.isHeldByAgent ? [] : this.#held)]);
     }
     return content;
   }

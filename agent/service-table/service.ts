@@ -37,6 +37,8 @@ export interface TableService {
   readonly internalPolicy: TrafficPolicy;
   readonly externalPolicy: TrafficPolicy;
   readonly publishNotReadyAddresses: boolean;
+  /** The agent itself listens on its node ports, so that no other program does. */
+  readonly isHeldByAgent?: boolean | undefined;
 }
 
 /** A port of the node that another program listens on. */

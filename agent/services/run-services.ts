@@ -4,6 +4,7 @@ import type { Client } from '../../client/client.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import { createInformer, type Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
+import type { HostPorts } from '../host-ports/host-ports.ts';
 import { namesAddressOf } from '../pod-network/gateway-link.ts';
 import type { ServicesGround } from '../pod-network/node-pod-network.ts';
 import { createServiceTable, type ServiceTable } from '../service-table/service-table.ts';
@@ -29,6 +30,8 @@ export interface ServicesOptions {
   readonly logger: Logger;
   /** Called before anything else. */
   readonly onDraining: (draining: Draining) => void;
+  /** Ports of the machine that lead to this node's pods. */
+  readonly hostPorts: Pick<HostPorts, 'useTable'>;
 }
 
 /** So long a server that does not answer is waited for before what an agent before knew is used. */
@@ -52,6 +55,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   const table = createServiceTable({
     ...{ cluster: tag, node: nodeName, podRanges: ground.pods, serviceRanges: ground.services, loopback: false, logger },
   });
+  options.hostPorts.useTable(table);
   const names = new NamesKeeper({
     ...{ ...base, metrics, address: ground.gateway, clusterDomain: ground.domain },
     clusterCidrs: [...ground.pods, ...ground.services],

@@ -73,7 +73,7 @@ async function startPod(network: PodNetwork): Promise<TestPod> {
   const child = await startAlone();
   const { pid } = child;
   const address = network.pool.take(String(pid));
-  await network.links.attach({ address, pid, mtu: network.mtu });
+  await network.links.attach({ address, pid, mtu: network.mtu, onLoopback: false });
   return { pid, address, process: child };
 }
 
@@ -281,7 +281,7 @@ describe('the network of two nodes on one link', () => {
     // Restarted: the link is there, and the process has another namespace.
     expect(await network.joined([{ address: atA!.address, pid: (await startAlone()).pid }])).toEqual(new Set());
     expect(await network.joined([joinedOf(atA!), { ...joinedOf(atA!), address: '10.118.1.9' }])).toEqual(new Set([atA!.address]));
-    await network.links.attach({ address: atA!.address, pid: alsoAtA!.pid, mtu: 1_400 }).then(
+    await network.links.attach({ address: atA!.address, pid: alsoAtA!.pid, mtu: 1_400, onLoopback: false }).then(
       () => expect.fail('a pod has one eth0'),
       (error: Error) => expect(error.message).toMatch(/eth0|exist/i),
     );

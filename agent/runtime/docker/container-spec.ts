@@ -32,16 +32,22 @@ export interface SpecFacts {
   readonly apiVersion?: string;
 }
 
+/** A sandbox that the agent may join to a network of its own. */
+export interface RoutedSandboxConfig extends SandboxConfig {
+  /** Its address there. */
+  readonly address?: string | undefined;
+  /** Ports of the machine that the agent publishes, where `portMappings` are what the engine does. */
+  readonly ownPorts?: readonly PortMapping[] | undefined;
+}
+
 /** What the engine is sent to create a sandbox. */
-export function sandboxSpec(
-  { nodeName, oomScoreAdj }: SpecFacts,
-  config: SandboxConfig & { readonly address?: string | undefined },
-): CreateSpec {
+export function sandboxSpec({ nodeName, oomScoreAdj }: SpecFacts, config: RoutedSandboxConfig): CreateSpec {
   return {
     Image: config.image,
     Labels: {
       ...labelsOf(nodeName, config.identity),
       ...(config.address === undefined ? {} : { [label.ip]: config.address }),
+      ...(config.ownPorts?.length ? { [label.ports]: JSON.stringify(config.ownPorts) } : {}),
     },
     Healthcheck: noHealthcheck,
     // A sandbox in the machine's network has the machine's name.

@@ -19,7 +19,7 @@ import { checkPaths } from './long-paths.ts';
 import { createReleaseNetworks, type ReleaseNetworks } from './network-release.ts';
 import type { OomPolicy } from './oom-policy.ts';
 import { listPortProxies } from './port-proxies.ts';
-import { findTakenPort } from './ports.ts';
+import { findTakenPort, nameOf, portInUse } from './ports.ts';
 import { type EnteringSandboxConfig, warmSandboxSpec } from './warm-sandbox-spec.ts';
 
 export interface ContainersOptions {
@@ -254,27 +254,6 @@ async function ignoreGone(call: Promise<unknown>): Promise<void> {
     if (error instanceof RuntimeError && (error.code === 'not-found' || error.code === 'conflict')) return;
     throw error;
   }
-}
-
-function nameOf(identity: ContainerIdentity): string {
-  return `${identity.podNamespace}/${identity.podName}/${identity.containerName}`;
-}
-
-/**
- * In words of our own: the engine's name an endpoint that is another with each try,
- * so that equal failures would not be counted as one event.
- */
-function portInUse(
-  identity: ContainerIdentity,
-  { hostIP, hostPort, protocol }: PortMapping,
-  forgotten: boolean,
-  cause: unknown,
-): RuntimeError {
-  const port = `host port ${hostIP === '' ? '' : `${hostIP}:`}${hostPort}/${protocol.toUpperCase()}`;
-  const why = forgotten
-    ? `${port} is still held by the engine for a container that is gone, as happens when it was killed; restart the engine to free it`
-    : `${port} is in use on this machine`;
-  return new RuntimeError('port-in-use', `start container ${nameOf(identity)}: ${why}`, { cause });
 }
 
 interface EngineInfo {

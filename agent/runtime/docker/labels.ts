@@ -1,4 +1,4 @@
-import type { ContainerIdentity } from '../runtime.ts';
+import type { ContainerIdentity, PortMapping } from '../runtime.ts';
 
 /** Every container of ours carries these labels: they are all that an agent that starts again knows. */
 export const label = {
@@ -20,6 +20,8 @@ export const label = {
   network: 'io.berth.sandbox.network',
   /** On a sandbox whose address the engine does not know: the pod's address. */
   ip: 'io.berth.sandbox.ip',
+  /** On a sandbox whose ports of the machine the agent publishes itself: these, as JSON. */
+  ports: 'io.berth.sandbox.ports',
 } as const;
 
 export type Labels = Readonly<Record<string, string>>;
@@ -70,6 +72,22 @@ function heldUnitsOf(text: string | undefined): Pick<ContainerIdentity, 'heldUni
   } catch {
     return {};
   }
+}
+
+/** None where the label is not ours. */
+export function hostPortsOf(labels: Labels): PortMapping[] {
+  try {
+    const ports: unknown = JSON.parse(labels[label.ports] ?? '[]');
+    return Array.isArray(ports) ? ports.filter(isPortMapping) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isPortMapping(value: unknown): value is PortMapping {
+  const { containerPort, hostPort, hostIP, protocol } = (value ?? {}) as Partial<PortMapping>;
+  const isWhole = Number.isInteger(containerPort) && Number.isInteger(hostPort);
+  return isWhole && typeof hostIP === 'string' && (protocol === 'tcp' || protocol === 'udp');
 }
 
 function wholeNumber(text: string | undefined, fallback: number): number {

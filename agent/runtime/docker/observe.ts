@@ -1,5 +1,5 @@
 import type { ContainerFilesOnDisk, ContainerLimits, ContainerState, ObservedContainer } from '../runtime.ts';
-import { identityOf, type Labels, label } from './labels.ts';
+import { hostPortsOf, identityOf, type Labels, label } from './labels.ts';
 
 /** What `GET /containers/json` says of a container, as far as it is read here. */
 export interface ListEntry {
@@ -133,8 +133,10 @@ export function observeEntry(entry: ListEntry): ObservedContainer {
 }
 
 /** A sandbox that the agent itself joins to a network: it has an address and names no container that has it. */
-function routedOf(labels: Labels | null | undefined): { readonly routed?: true } {
-  return labels?.[label.ip] !== undefined && labels[label.network] === undefined ? { routed: true } : {};
+function routedOf(labels: Labels | null | undefined): Pick<ObservedContainer, 'routed' | 'hostPorts'> {
+  if (labels?.[label.ip] === undefined || labels[label.network] !== undefined) return {};
+  const hostPorts = hostPortsOf(labels);
+  return { routed: true, ...(hostPorts.length > 0 && { hostPorts }) };
 }
 
 /** The engine writes year 1 for "not yet". */

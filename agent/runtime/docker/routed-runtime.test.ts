@@ -1,17 +1,27 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ObservedContainer, SandboxConfig } from '../runtime.ts';
+import { PortTakenError } from '../../host-ports/host-ports.ts';
+import type { ObservedContainer, PortMapping, SandboxConfig } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
+import type { RoutedSandboxConfig } from './container-spec.ts';
 import type { ContainerCalls } from './containers.ts';
 import { type Held, type RoutedNetwork, withRoutedNetwork } from './routed-runtime.ts';
 
 const configOf = (podUid: string, parts: Partial<SandboxConfig> = {}): SandboxConfig =>
   ({ identity: { podUid, attempt: 0 }, hostNetwork: false, portMappings: [], ...parts }) as unknown as SandboxConfig;
 
+const mappingOf = (parts: Partial<PortMapping> = {}): PortMapping => ({
+  ...{ containerPort: 80, hostPort: 8080, hostIP: '', protocol: 'tcp' },
+  ...parts,
+});
+
 /** An engine that knows sandboxes alone, and a network that gives 10.0.0.1, 10.0.0.2 and so on. */
 class World {
   readonly sandboxes = new Map<string, ObservedContainer>();
   readonly held = new Map<string, string>();
   readonly log: string[] = [];
+  /** Published ports of the machine, by holder. */
+  readonly ports = new Map<string, { mappings: readonly PortMapping[]; address?: string }>();
+  portError: NodeJS.ErrnoException | undefined;
   attachError: Error | undefined;
   joined: ReadonlySet<string> | undefined;
   isWanted = true;
@@ -29,8 +39,10 @@ class World {
         await this.duringList();
         return all;
       },
-      runSandbox: async ({ identity, address }: SandboxConfig & { address?: string }) => {
-        const made = { ...identity, id: `id-${identity.podUid}`, state: 'running', pid: 7, ip: address, routed: true };
+      runSandbox: async ({ identity, address, ownPorts, portMappings }: RoutedSandboxConfig) => {
+        if (portMappings.length > 0) this.log.push(`engine publishes ${portMappings.length}`);
+        const parts = { ip: address, routed: true, hostPorts: ownPorts };
+        const made = { ...identity, id: `id-${identity.podUid}`, state: 'running', pid: 7, ...parts };
         this.sandboxes.set(made.id, made as unknown as ObservedContainer);
         return made as unknown as ObservedContainer;
       },
@@ -51,9 +63,22 @@ class World {
         world.held.set(address, holder);
         return address;
       },
-      async attach(address) {
+      async attach(address, _, onLoopback) {
         if (world.attachError) throw world.attachError;
-        world.log.push(`attach ${address}`);
+        world.log.push(`attach ${address}${onLoopback ? ' on loopback' : ''}`);
+      },
+      ports: {
+        async take(holder, mappings) {
+          if (world.portError) throw new PortTakenError(mappings[0]!, world.portError);
+          world.ports.set(holder, { mappings });
+        },
+        async publish(holder, address) {
+          world.ports.set(holder, { ...world.ports.get(holder)!, address });
+        },
+        async restore(holder, address, mappings) {
+          world.ports.set(holder, { mappings, address });
+        },
+        withdraw: (holder) => void world.ports.delete(holder),
       },
       async release(address, holder) {
         if (world.held.get(address) === holder) world.held.delete(address);
@@ -81,7 +106,8 @@ describe('a sandbox in the routed network', () => {
   });
 
   it.each([
-    ['with a host port', { portMappings: [{ hostPort: 80 }] as unknown as SandboxConfig['portMappings'] }],
+    ['with a host port of IPv6', { portMappings: [mappingOf({ hostIP: '::1' })] }],
+    ['with a host port of SCTP', { portMappings: [mappingOf({ protocol: 'sctp' })] }],
     ['in the network of the machine', { hostNetwork: true }],
   ])('is not made for a pod %s', async (_, parts) => {
     expect((await world.calls.runSandbox(configOf('a', parts))).ip).toBeUndefined();
@@ -100,6 +126,57 @@ describe('a sandbox in the routed network', () => {
     const { id } = await world.calls.runSandbox(configOf('a'));
     await world.calls[verb](id, 1);
     expect(world.held.size).toBe(0);
+  });
+});
+
+describe('ports of the machine', () => {
+  const config = configOf('a', { portMappings: [mappingOf()] });
+
+  it('are published by the agent, not by the engine', async () => {
+    await world.calls.runSandbox(config);
+    expect(world.log).toEqual(['attach 10.0.0.1 on loopback']);
+    expect([...world.ports]).toEqual([['a/0', { mappings: [mappingOf()], address: '10.0.0.1' }]]);
+  });
+
+  it('are taken before the sandbox is made, which fails where they are in use', async () => {
+    world.portError = Object.assign(new Error('in use'), { code: 'EADDRINUSE' });
+    await expect(world.calls.runSandbox(config)).rejects.toMatchObject({
+      code: 'port-in-use',
+      message: expect.stringContaining('host port 8080/TCP is in use on this machine'),
+    });
+    expect(world.sandboxes.size).toBe(0);
+  });
+
+  it('at an address that the machine does not have fail the sandbox, and say so', async () => {
+    world.portError = Object.assign(new Error('not available'), { code: 'EADDRNOTAVAIL' });
+    await expect(world.calls.runSandbox(config)).rejects.toMatchObject({
+      code: 'failed',
+      message: expect.stringContaining('host port 8080/TCP: this machine has no such address'),
+    });
+  });
+
+  it.each(['stop', 'remove'] as const)('are free again on %s', async (verb) => {
+    const { id } = await world.calls.runSandbox(config);
+    await world.calls[verb](id, 1);
+    expect(world.ports.size).toBe(0);
+  });
+
+  it('are free again when the sandbox cannot be joined, or was removed by another program', async () => {
+    world.attachError = new Error('no such process');
+    await expect(world.calls.runSandbox(config)).rejects.toThrow();
+    expect(world.ports.size).toBe(0);
+    world.attachError = undefined;
+    await world.calls.runSandbox(config);
+    world.sandboxes.clear();
+    await world.calls.list();
+    expect(world.ports.size).toBe(0);
+  });
+
+  it('of sandboxes that an agent before made are published again', async () => {
+    await world.calls.runSandbox(config);
+    world.ports.clear();
+    await world.calls.list();
+    expect([...world.ports]).toEqual([['a/0', { mappings: [mappingOf()], address: '10.0.0.1' }]]);
   });
 });
 

@@ -1,7 +1,10 @@
+import { type HostPorts, PortTakenError } from '../../host-ports/host-ports.ts';
+import { canPublish, isOnLoopback } from '../../host-ports/table-service.ts';
 import { wordsOf } from '../../words-of.ts';
-import type { ObservedContainer, SandboxConfig } from '../runtime.ts';
+import type { ObservedContainer, PortMapping, SandboxConfig } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { ContainerCalls } from './containers.ts';
+import { portUnavailable } from './ports.ts';
 
 /** An address and the sandbox that has it: the pod's uid and the sandbox's attempt. */
 export interface Held {
@@ -15,8 +18,13 @@ export interface RoutedNetwork {
   readonly isWanted: boolean;
   /** An address for this sandbox alone. Throws an Error that says why there is none. */
   take(holder: string): string;
-  /** Joins the sandbox with this process. When it returns, it can be reached. */
-  attach(address: string, pid: number): Promise<void>;
+  /** Ports of the machine that lead to sandboxes in it. */
+  readonly ports: Pick<HostPorts, 'take' | 'publish' | 'restore' | 'withdraw'>;
+  /**
+   * Joins the sandbox with this process. When it returns, it can be reached; from the machine's loopback addresses as
+   * well where `onLoopback` says so.
+   */
+  attach(address: string, pid: number, onLoopback: boolean): Promise<void>;
   /** The sandbox has ended: its address is free, now or with the next full list. Never throws. */
   release(address: string, holder: string): Promise<void>;
   /** Who holds an address now. */
@@ -33,7 +41,7 @@ export interface RoutedNetwork {
  * The engine's calls, with sandboxes that the agent joins to a network of its own. The engine is asked for none; the
  * address stands in a label, so that it is known again whatever happens to the agent.
  *
- * Pods with ports of the machine stay in the engine's network, which alone can publish them.
+ * Pods with ports of the machine for SCTP or at IPv6 addresses stay in the engine's network, which alone publishes them.
  */
 export function withRoutedNetwork(calls: ContainerCalls, network: RoutedNetwork): ContainerCalls {
   const routed = new RoutedSandboxes(calls, network);
@@ -41,7 +49,7 @@ export function withRoutedNetwork(calls: ContainerCalls, network: RoutedNetwork)
     ...calls,
     list: (podUid) => routed.list(podUid),
     runSandbox: (config, onCreated) =>
-      network.isWanted && !config.hostNetwork && config.portMappings.length === 0
+      network.isWanted && !config.hostNetwork && config.portMappings.every(canPublish)
         ? routed.run(config, onCreated)
         : calls.runSandbox(config, onCreated),
     async stop(id, gracePeriodSeconds) {
@@ -82,17 +90,45 @@ class RoutedSandboxes {
       throw error;
     });
     await this.#learned;
-    const address = this.#take(holder);
-    const sandbox = await this.#calls.runSandbox({ ...config, address }, onCreated);
-    this.#held.set(sandbox.id, { address, holder });
-    if (sandbox.state !== 'running' || sandbox.pid === undefined) return sandbox;
+    const ownPorts = config.portMappings;
+    await this.#takePorts(config, holder);
+    const sandbox = await this.#runHolding({ ...config, portMappings: [], ownPorts }, holder, onCreated);
+    const address = sandbox.ip;
+    if (address === undefined || sandbox.state !== 'running' || sandbox.pid === undefined) return sandbox;
     try {
-      await this.#network.attach(address, sandbox.pid);
+      await this.#network.attach(address, sandbox.pid, ownPorts.some(isOnLoopback));
+      await this.#network.ports.publish(holder, address);
     } catch (error) {
       await this.remove(sandbox.id);
       throw new RuntimeError('failed', `join the pod to its network: ${wordsOf(error)}`, { cause: error });
     }
     return { ...sandbox, ip: address };
+  }
+
+  /** The ports are free again where no sandbox comes of it. */
+  async #runHolding(
+    config: SandboxConfig & { readonly ownPorts: readonly PortMapping[] },
+    holder: string,
+    onCreated?: (id: string) => void,
+  ): Promise<ObservedContainer> {
+    try {
+      const address = this.#take(holder);
+      const sandbox = await this.#calls.runSandbox({ ...config, address }, onCreated);
+      this.#held.set(sandbox.id, { address, holder });
+      return { ...sandbox, ip: address };
+    } catch (error) {
+      this.#network.ports.withdraw(holder);
+      throw error;
+    }
+  }
+
+  async #takePorts({ identity, portMappings }: SandboxConfig, holder: string): Promise<void> {
+    try {
+      await this.#network.ports.take(holder, portMappings);
+    } catch (error) {
+      if (!(error instanceof PortTakenError)) throw error;
+      throw portUnavailable(identity, error);
+    }
   }
 
   #take(holder: string): string {
@@ -120,18 +156,25 @@ class RoutedSandboxes {
   }
 
   async #learn(routed: readonly ObservedContainer[], settled: readonly string[]): Promise<void> {
-    const used = routed.filter(isAlive).map((each) => ({ address: each.ip!, holder: holderOf(each) }));
+    const alive = routed.filter(isAlive);
+    const used = alive.map((each) => ({ address: each.ip!, holder: holderOf(each) }));
     const known = new Set(used.map(({ holder }) => holder));
-    await this.#network.learn(
-      used,
-      settled.filter((holder) => !known.has(holder)),
-    );
+    const { ports } = this.#network;
+    const gone = settled.filter((holder) => !known.has(holder));
+    for (const holder of gone) ports.withdraw(holder);
+    for (const { hostPorts = [], ip, ...each } of alive) {
+      const holder = holderOf(each);
+      if (hostPorts.length > 0 && !this.#beingMade.has(holder)) await ports.restore(holder, ip!, hostPorts);
+    }
+    await this.#network.learn(used, gone);
   }
 
   async leave(id: string): Promise<void> {
     const held = this.#held.get(id);
     this.#held.delete(id);
-    if (held) await this.#network.release(held.address, held.holder);
+    if (held === undefined) return;
+    this.#network.ports.withdraw(held.holder);
+    await this.#network.release(held.address, held.holder);
   }
 
   async remove(id: string): Promise<void> {

@@ -1,13 +1,11 @@
 import type { SandboxConfig } from '../runtime.ts';
-import { type CreateSpec, noHealthcheck, type SpecFacts } from './container-spec.ts';
+import { type CreateSpec, noHealthcheck, type RoutedSandboxConfig, type SpecFacts } from './container-spec.ts';
 import { label, labelsOf } from './labels.ts';
 import type { WarmNetwork } from './warm-networks.ts';
 
 /** A sandbox that may enter a network which was made before it. */
-export interface EnteringSandboxConfig extends SandboxConfig {
+export interface EnteringSandboxConfig extends RoutedSandboxConfig {
   readonly network?: WarmNetwork | undefined;
-  /** The agent joins it to a network of its own, with this address. */
-  readonly address?: string | undefined;
 }
 
 /** Where the sandbox's program (pause/program.amd64.s) looks for the network that it is to enter. */
