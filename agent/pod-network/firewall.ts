@@ -53,7 +53,7 @@ export function tableCommands(owner: LinkOwner, { range, pods, nodes, tunnel }: 
 export function forwardScript(owner: LinkOwner, pods: readonly AddressRange[], iptables: string): string {
   const chain = chainOf(owner);
   const rules = pods.flatMap(({ text }) => [`-s ${text} -j ACCEPT`, `-d ${text} -j ACCEPT`]);
-  const has = [`${iptables} -w -C FORWARD -j ${chain}`, ...rules.map((rule) => `${iptables} -w -C ${chain} ${rule}`)];
+  const has = [acceptedCommand(owner, iptables), ...rules.map((rule) => `${iptables} -w -C ${chain} ${rule}`)];
   return [
     `if { ${has.join(' && ')}; } 2>/dev/null; then exit 0; fi`,
     `${iptables} -w -N ${chain} 2>/dev/null || ${iptables} -w -F ${chain}`,
@@ -65,6 +65,9 @@ export function forwardScript(owner: LinkOwner, pods: readonly AddressRange[], i
     'echo mended',
   ].join('\n');
 }
+
+/** A command that fails where the chain is not called. */
+export const acceptedCommand = (owner: LinkOwner, iptables: string): string => `${iptables} -w -C FORWARD -j ${chainOf(owner)}`;
 
 /** A shell script that takes it all away again. */
 export function removeScript(owner: LinkOwner, iptables: string): string {

@@ -215,7 +215,7 @@ export class NodePodNetwork implements RoutedNetwork {
       routes,
       ...(cluster && { cluster: rangesOf(cluster) }),
       warn: (message) => logger.warn({}, message),
-      readLinks,
+      readNet,
       clock,
     });
   }
@@ -311,7 +311,7 @@ export async function removePodNetwork(
       routes: kept.routes,
       cluster: kept.cluster && rangesOf(kept.cluster),
     },
-    ...{ warn: () => {}, readLinks, clock: systemClock },
+    ...{ warn: () => {}, readNet, clock: systemClock },
   });
   await network.remove();
   await rm(keptFile(nodeDir), { force: true });
@@ -347,9 +347,9 @@ function readKept(nodeDir: string): Kept | undefined {
   }
 }
 
-async function readLinks(pid?: number): Promise<string | undefined> {
+async function readNet(file: 'dev' | 'route', pid?: number): Promise<string | undefined> {
   try {
-    return await readFile(`/proc/${pid ?? 'self'}/net/dev`, 'utf8');
+    return await readFile(`/proc/${pid ?? 'self'}/net/${file}`, 'utf8');
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (pid !== undefined && ['ENOENT', 'ESRCH', 'EINVAL'].includes(code)) return undefined;

@@ -2,7 +2,7 @@ import type { AddressRange } from '../../api/meta/address-range.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import { wordsOf } from '../words-of.ts';
 import { AddressPool } from './address-pool.ts';
-import { forwardScript, type Outside, removeScript, tableCommands, tableOf } from './firewall.ts';
+import { acceptedCommand, forwardScript, type Outside, removeScript, tableCommands, tableOf } from './firewall.ts';
 import { gatewayAddressOf, gatewayLinkOf, gatewayScript, removeServiceRoute, serviceRouteCommands } from './gateway-link.ts';
 import { type LinkOwner, podLink, tagOf } from './link-commands.ts';
 import {
@@ -29,10 +29,10 @@ export interface PodNetworkOptions {
   readonly alwaysTunnel?: boolean;
   readonly warn: (message: string) => void;
   /**
-   * The text of /proc/net/dev where the node's network is, or where a process is; undefined when that has ended. Throws
-   * when it cannot be read.
+   * The text of a file of /proc/net where the node's network is, or where a process is; undefined when that has ended.
+   * Throws when it cannot be read.
    */
-  readonly readLinks: (pid?: number) => Promise<string | undefined>;
+  readonly readNet: (file: 'dev' | 'route', pid?: number) => Promise<string | undefined>;
   readonly clock: Clock;
   /** Ranges that an agent before made routes to. */
   readonly routes?: readonly string[];
@@ -52,8 +52,10 @@ export interface JoinedPod {
   readonly pid: number | undefined;
 }
 
-/** How often rules and routes of the pods' network are checked. */
+/** How often rules and routes of the pods' network are looked at. */
 const guardMs = 2_000;
+/** Every so many looks is a whole check, also when nothing seems to have changed. It costs some nine processes. */
+const wholeEvery = 5;
 /** What the machine's own links have at least, in bytes (RFC 791). */
 const leastMtu = 1_280;
 
@@ -168,9 +170,13 @@ export class PodNetwork {
 
   /** Restores rules and routes after a flushed firewall, a restarted engine or network manager, until aborted. */
   async guard(signal: AbortSignal): Promise<void> {
+    let [seen, looks] = ['', 0];
     while (!signal.aborted) {
       try {
-        await this.mend();
+        if (looks++ % wholeEvery === 0 || (await this.#glance()) !== seen) {
+          await this.mend();
+          seen = await this.#glance();
+        }
       } catch (error) {
         this.#options.warn(`the pods' network cannot be checked: ${wordsOf(error)}`);
       }
@@ -178,7 +184,18 @@ export class PodNetwork {
     }
   }
 
-  /** One look: tells and mends. */
+  /** What another program most often changes, as a text that stays the same while it does not. */
+  async #glance(): Promise<string> {
+    const { shell, owner, readNet } = this.#options;
+    const isOpen = await shell.run(`exec ${acceptedCommand(owner, this.#iptables)}`).then(
+      () => true,
+      () => false,
+    );
+    const hasGateway = (await this.#linksOf()).has(gatewayLinkOf(owner));
+    return `${isOpen} ${hasGateway} ${await readNet('route')}`;
+  }
+
+  /** A whole check: tells and mends. */
   async mend(): Promise<void> {
     const { shell, owner, range } = this.#options;
     const lost = await shell.run(
@@ -229,7 +246,7 @@ export class PodNetwork {
   }
 
   async #linksOf(pid?: number): Promise<ReadonlySet<string>> {
-    return linkNames((await this.#options.readLinks(pid)) ?? '');
+    return linkNames((await this.#options.readNet('dev', pid)) ?? '');
   }
 
   /** The cluster's whole range; until it is known, the parts that are. */

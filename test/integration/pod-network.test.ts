@@ -1,11 +1,13 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tableOf } from '../../agent/pod-network/firewall.ts';
 import { gatewayLinkOf } from '../../agent/pod-network/gateway-link.ts';
 import { PodNetwork, type PodNetworkOptions } from '../../agent/pod-network/pod-network.ts';
 import { createShell } from '../../agent/pod-network/shell.ts';
 import { parseAddressRange } from '../../api/meta/address-range.ts';
 import { systemClock } from '../../client/clock.ts';
+import { createFakeClock } from '../fakes/fake-clock.ts';
 
 // Two machines and a host outside the cluster, as network namespaces on one link; a pod is a process with a namespace
 // of its own.
@@ -36,7 +38,7 @@ function networkOf(machine: 'a' | 'b', parts: Partial<PodNetworkOptions> = {}): 
     address: addresses[machine],
     clock: systemClock,
     warn: (message) => warnings.push(message),
-    readLinks: (pid) => shell.run(`cat /proc/${pid ?? 'self'}/net/dev`),
+    readNet: (file, pid) => shell.run(`cat /proc/${pid ?? 'self'}/net/${file}`),
     ...parts,
   });
 }
@@ -218,6 +220,36 @@ describe('the network of two nodes on one link', () => {
     warnings.length = 0;
     await network.mend();
     expect(warnings).toEqual([]);
+  });
+
+  it('looks every 2 s with one process, and checks the whole when something differs or after five looks', async () => {
+    const [clock, shell, ending] = [createFakeClock(), createShell(inMachine('a')), new AbortController()];
+    const scripts: string[] = [];
+    const counted = { run: (script: string) => shell.run(script).finally(() => scripts.push(script)) };
+    const network = networkOf('a', { clock, shell: counted });
+    await network.start();
+    await network.setNeighbours([neighbourOf('b')]);
+    const guarding = network.guard(ending.signal);
+    const look = async (): Promise<number> => {
+      scripts.length = 0;
+      await clock.advance(2_000);
+      await expect.poll(() => clock.pending).toBe(1);
+      return scripts.length;
+    };
+    await expect.poll(() => clock.pending).toBe(1);
+    expect(await look()).toBe(1);
+    sh('a', 'ip route del 10.118.2.0/28');
+    await look();
+    expect(warnings.splice(0).join()).toContain('routes');
+    expect(sh('a', 'ip route show 10.118.2.0/28')).not.toBe('');
+    sh('a', 'iptables -D FORWARD 2');
+    await look();
+    expect(warnings.splice(0).join()).toContain('FORWARD');
+    sh('a', `nft delete table ip ${tableOf({ dataDir: '/d', nodeName: 'a' })}`);
+    for (let looks = 0; looks < 5; looks++) await look();
+    expect(warnings.splice(0).join()).toContain('table');
+    ending.abort();
+    await guarding;
   });
 
   it('leads to Services once the ranges are known, without letting go of pods, and restores the way there', async () => {
