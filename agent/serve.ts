@@ -72,7 +72,7 @@ function wireReporter(wiring: Wiring, nodes: NodeView['client'], containers: () 
   const { runtime, images, usage, inventory } = ports;
   return createNodeReporter({
     ...{ nodes, nodeMetrics: client.nodeMetrics, runtime, images, imageDisk: imageDisk(runtime), usage, containers },
-    ...{ nodeName, inventory, registration, clock, logger },
+    ...{ nodeName, inventory, registration, clock, logger, networkError: wiring.networkError },
     agentVersion: wiring.version ?? packageVersion(),
     localPathFolder: wiring.nodeConfig.localPathFolder ?? defaultRoot(wiring.nodeDir),
   });

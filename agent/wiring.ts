@@ -61,6 +61,8 @@ export interface Wiring {
   /** Where the node's pods find the names of the cluster; undefined where nothing answers them. */
   readonly clusterNames: () => ClusterNames | undefined;
   readonly drained?: Drained;
+  /** See NodeFacts. */
+  readonly networkError?: () => string | undefined;
   readonly sandboxImage?: string | undefined;
   readonly nodeConfig: NodeConfig;
   readonly maxContainerRestartMs?: number | undefined;

@@ -42,16 +42,17 @@ describe('the images of a node', () => {
   });
 });
 
+const base = {
+  inventory,
+  runtimeVersion: 'docker://1',
+  engineError: undefined,
+  agentVersion: '1',
+  images: [],
+  usage: undefined,
+  nowMs: 0,
+};
+
 describe('a disk', () => {
-  const base = {
-    inventory,
-    runtimeVersion: 'docker://1',
-    engineError: undefined,
-    agentVersion: '1',
-    images: [],
-    usage: undefined,
-    nowMs: 0,
-  };
   it.each([
     [5, 'False', 'KubeletHasNoDiskPressure'],
     [4, 'True', 'KubeletHasDiskPressure'],
@@ -59,4 +60,14 @@ describe('a disk', () => {
     const { conditions } = computeNodeStatus({ ...base, imageDisk: { capacityBytes: 100, availableBytes } }, undefined);
     expect(conditions?.find(({ type }) => type === 'DiskPressure')).toMatchObject({ status, reason });
   });
+});
+
+it.each([
+  [undefined, undefined],
+  ['', 'False RouteCreated'],
+  ['the range is in use', 'True NoRouteCreated'],
+])('says whether the network of pods can be made (%j)', (networkError, expected) => {
+  const { conditions } = computeNodeStatus({ ...base, networkError }, undefined);
+  const condition = conditions?.find(({ type }) => type === 'NetworkUnavailable');
+  expect(condition && `${condition.status} ${condition.reason}`).toBe(expected);
 });

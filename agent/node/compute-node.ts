@@ -18,6 +18,10 @@ export interface NodeFacts {
   readonly usage: NodeUsage | undefined;
   /** The file system of the engine's images, which may be another one than the agent's. */
   readonly imageDisk?: Disk | undefined;
+  /**
+   * Where pods are to have the routed network: what keeps it from being made, or ''. Undefined: they are in the engine's.
+   */
+  readonly networkError?: string | undefined;
   readonly nowMs: number;
 }
 
@@ -56,7 +60,7 @@ export function computeNodeStatus(facts: NodeFacts, previous: NodeStatus | undef
   };
 }
 
-function conditionsOf({ engineError, usage, inventory, imageDisk }: NodeFacts): NodeCondition[] {
+function conditionsOf({ engineError, usage, inventory, imageDisk, networkError }: NodeFacts): NodeCondition[] {
   const memoryLeft = quantityValue(inventory.capacity.memory) - quantityValue(usage?.memory);
   const lowMemory = usage?.memory !== undefined && memoryLeft < memoryPressureBytes;
   const capacity = quantityValue(usage?.diskCapacity);
@@ -66,6 +70,7 @@ function conditionsOf({ engineError, usage, inventory, imageDisk }: NodeFacts): 
     pressure('MemoryPressure', lowMemory, 'KubeletHasInsufficientMemory', 'KubeletHasSufficientMemory'),
     pressure('DiskPressure', fullDisk, 'KubeletHasDiskPressure', 'KubeletHasNoDiskPressure'),
     pressure('PIDPressure', false, 'KubeletHasInsufficientPID', 'KubeletHasSufficientPID'),
+    ...(networkError === undefined ? [] : [networkCondition(networkError)]),
     engineError === undefined
       ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'the agent is posting ready status' }
       : {
@@ -75,6 +80,13 @@ function conditionsOf({ engineError, usage, inventory, imageDisk }: NodeFacts): 
           message: `the container engine does not answer: ${engineError}`,
         },
   ];
+}
+
+function networkCondition(error: string): NodeCondition {
+  const type = 'NetworkUnavailable';
+  return error === ''
+    ? { type, status: 'False', reason: 'RouteCreated', message: "nothing is in the way of the pods' network" }
+    : { type, status: 'True', reason: 'NoRouteCreated', message: error };
 }
 
 function pressure(type: string, present: boolean, yes: string, no: string): NodeCondition {

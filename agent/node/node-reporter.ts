@@ -26,6 +26,8 @@ export interface NodeReporterOptions {
   readonly nodeName: string;
   readonly inventory: MachineInventory;
   readonly agentVersion: string;
+  /** See NodeFacts. */
+  networkError?(): string | undefined;
   /** In which folder volumes of local-path classes are made. */
   readonly localPathFolder: string;
   /** Labels and taints of a new Node; an existing one keeps its own. */
@@ -126,6 +128,7 @@ class StatusReporter implements NodeReporter {
         agentVersion,
         images: this.#images,
         usage: this.#usage,
+        networkError: this.#options.networkError?.(),
         nowMs: clock.now(),
       },
       previous,

@@ -75,7 +75,9 @@ export class NodePodNetwork implements RoutedNetwork {
   #hasGround: (ground: ServicesGround) => void = () => {};
   #network: PodNetwork | undefined;
   #address = '';
+  /** For pods that wait. */
   #why: string;
+  #error = '';
 
   constructor(options: NodePodNetworkOptions) {
     this.#options = options;
@@ -85,6 +87,11 @@ export class NodePodNetwork implements RoutedNetwork {
       this.#hasGround = resolve;
     });
     this.#why = `node ${options.nodeName} has no range of addresses for pods yet (spec.podCIDR)`;
+  }
+
+  /** What keeps the network from being made; '' while nothing does. Undefined: pods are not to be in it. */
+  get error(): string | undefined {
+    return this.isWanted ? this.#error : undefined;
   }
 
   take(holder: string): string {
@@ -167,12 +174,14 @@ export class NodePodNetwork implements RoutedNetwork {
         await this.#setCluster(network, kept?.cluster ?? clusterOf(networks.lister.get(this.#options.nodeName)));
         await this.#keep(network);
         this.#network = network;
+        this.#error = '';
         if (this.#early) await this.#take(network, this.#early);
         logger.info({ range: range.text }, "the pods' network is there");
       } catch (error) {
         this.#why = `the pods' network cannot be made: ${wordsOf(error)}`;
         if (failed !== this.#why) logger.warn({}, this.#why);
         failed = this.#why;
+        this.#error = this.#why;
         await pause(retryMs, signal, clock);
       }
     }

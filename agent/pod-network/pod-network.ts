@@ -16,6 +16,7 @@ import {
   tunnelPort,
 } from './node-routes.ts';
 import { PodLinks } from './pod-links.ts';
+import { neededPrograms } from './programs.ts';
 import { feed, type Shell } from './shell.ts';
 
 export interface PodNetworkOptions {
@@ -59,14 +60,6 @@ const wholeEvery = 5;
 /** What the machine's own links have at least, in bytes (RFC 791). */
 const leastMtu = 1_280;
 
-const programs: readonly { readonly name: string; readonly of: string }[] = [
-  { name: 'ip', of: 'iproute2' },
-  { name: 'bridge', of: 'iproute2' },
-  { name: 'nft', of: 'nftables' },
-  { name: 'iptables', of: 'iptables' },
-  { name: 'nsenter', of: 'util-linux' },
-];
-
 /**
  * The network of one node's pods: addresses of the node's range, a routed pair of interfaces for each pod, routes to
  * the pods of other nodes, and the firewall rules that let it pass. Every name carries the tag of installation and
@@ -99,8 +92,8 @@ export class PodNetwork {
   /** Makes what all pods need. Throws an Error that says what the machine lacks, or what is in the way. */
   async start(): Promise<void> {
     const { shell, range } = this.#options;
-    const lacking = await shell.run(programs.map(({ name }) => `command -v ${name} >/dev/null || echo ${name}`).join('\n'));
-    const missing = programs.filter(({ name }) => lacking.split('\n').includes(name));
+    const lacking = await shell.run(neededPrograms.map(({ name }) => `command -v ${name} >/dev/null || echo ${name}`).join('\n'));
+    const missing = neededPrograms.filter(({ name }) => lacking.split('\n').includes(name));
     if (missing.length > 0)
       throw new Error(
         `the pods' network needs ${missing.map(({ name, of }) => `${name} (package ${of})`).join(', ')}: install it`,

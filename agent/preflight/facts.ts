@@ -1,4 +1,5 @@
 import type { EngineAnswer } from '../runtime/docker/identify.ts';
+import type { NetworkFacts } from './decide-network.ts';
 
 /** The results of the preflight probes. Values only: the decision is separate, and tests construct them. */
 export interface Facts {
@@ -21,6 +22,8 @@ export interface Facts {
   /** Whether this data directory has run a node of this name before. */
   readonly ranNodeBefore: boolean;
   readonly others: readonly OtherBerth[];
+  /** Undefined: pods stay in the engine's network. */
+  readonly network: NetworkFacts | undefined;
 }
 
 export interface CertificateFacts {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { EngineAnswer } from '../runtime/docker/identify.ts';
 import { decideEngine } from './decide-engine.ts';
 import { madeAtMs } from './decide-machine.ts';
+import type { NetworkFacts } from './decide-network.ts';
 import type { Facts, FolderFacts, OtherBerth, PortFacts } from './facts.ts';
 import { parseListeners } from './port-holder.ts';
 import { decidePreflight } from './preflight.ts';
@@ -46,6 +47,7 @@ const good: Facts = {
   nodeName: 'web',
   ranNodeBefore: false,
   others: [],
+  network: undefined,
 };
 
 const silent = (errno: string | undefined): Partial<Facts> => ({
@@ -54,6 +56,10 @@ const silent = (errno: string | undefined): Partial<Facts> => ({
 });
 const taken = (errno: string, holder?: PortFacts['holder']): Partial<Facts> => ({ port: { ...port, errno, holder } });
 const disk = (change: Partial<FolderFacts>): Partial<Facts> => ({ dataDir: { ...folder, ...change } });
+
+const network = (change: Partial<NetworkFacts>): Partial<Facts> => ({
+  network: { missing: [], firewall: undefined, ...change },
+});
 
 describe('the preflight', () => {
   it('has nothing to object to a good machine', () => {
@@ -190,5 +196,40 @@ describe('what the probes read', () => {
       line('0100007F:1D14', '0A', '444'),
     ].join('\n');
     expect(parseListeners(table, 7443)).toEqual(['111', '333']);
+  });
+});
+
+describe("the preflight of the pods' network", () => {
+  const found = (change: Partial<Facts>) =>
+    decidePreflight({ ...good, ...change })
+      .filter(({ message }) => message.startsWith("pods' network"))
+      .map(({ level, message, advice = '' }) => `${level}: ${message}; ${advice}`);
+
+  it('is none where pods stay in the network of the engine', () => expect(found({})).toEqual([]));
+
+  it('has nothing to object to a machine with all programs', () =>
+    expect(found(network({}))).toEqual([expect.stringMatching(/^ok: /)]));
+
+  it('names the programs and packages that are missing', () => {
+    const missing = [
+      { name: 'ip', of: 'iproute2' },
+      { name: 'bridge', of: 'iproute2' },
+      { name: 'conntrack', of: 'conntrack' },
+    ];
+    expect(found(network({ missing }))).toEqual([
+      expect.stringMatching(
+        /^fail: .*ip, bridge, conntrack are missing; .*apt-get install iproute2 conntrack\), or .*--pod-network engine/,
+      ),
+    ]);
+  });
+
+  it('fails without root', () =>
+    expect(found({ ...network({}), uid: 1000 })).toEqual([expect.stringMatching(/^fail: .*only root/)]));
+
+  it.each([
+    ['ufw', 'ufw allow from'],
+    ['firewalld', 'firewall-cmd --permanent'],
+  ] as const)('warns of %s, with its command', (firewall, command) => {
+    expect(found(network({ firewall }))).toEqual([expect.stringMatching(/^ok: /), expect.stringContaining(command)]);
   });
 });

@@ -12,6 +12,7 @@ import {
   decidePrivileges,
   dockerRootBounds,
 } from './decide-machine.ts';
+import { decideNetwork } from './decide-network.ts';
 import type { Facts } from './facts.ts';
 import { type PreflightInput, probe } from './probe.ts';
 
@@ -33,6 +34,7 @@ export function decidePreflight(facts: Facts): readonly Check[] {
     decideDataDir(dataDir, facts.uid) ?? decideDisk('data directory', dataDir, dataDirBounds),
     dockerRoot && decideDisk("the engine's folder", dockerRoot, dockerRootBounds),
     facts.port && decidePort(facts.port, others),
+    ...(facts.network ? decideNetwork(facts.network, facts.uid) : []),
     decideNodeName(nodeName),
     decideOthers({ nodeName, others, ranNodeBefore, containersOfNode: answer?.containersOfNode ?? 0 }),
   ];

@@ -2,9 +2,11 @@ import { X509Certificate } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, readdir, readFile, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { givenEntries, ownEntries } from '../data-dir.ts';
+import { neededPrograms } from '../pod-network/programs.ts';
 import { identifyEngine } from '../runtime/docker/identify.ts';
+import type { Firewall, NetworkFacts } from './decide-network.ts';
 import type { CertificateFacts, Facts, FolderFacts, OtherBerth, PortFacts } from './facts.ts';
 import { findPortHolder } from './port-holder.ts';
 
@@ -16,18 +18,21 @@ export interface PreflightInput {
   /** Whether the installation's own server runs: then its port is taken as it should be. */
   readonly serverRuns: boolean;
   readonly others: readonly OtherBerth[];
+  /** Whether pods are to have the routed network. */
+  readonly isRouted?: boolean | undefined;
 }
 
 /** Reads the machine. Changes nothing on it. */
 export async function probe(input: PreflightInput): Promise<Facts> {
   const { dataDir, nodeName } = input;
-  const [engine, controllers, certificates, folder, port, ranNodeBefore] = await Promise.all([
+  const [engine, controllers, certificates, folder, port, ranNodeBefore, network] = await Promise.all([
     identifyEngine(nodeName),
     readControllers(),
     readCertificates(join(dataDir, 'pki')),
     readFolder(dataDir),
     readPort(input),
     exists(join(dataDir, 'node', nodeName)),
+    input.isRouted ? readNetwork() : undefined,
   ]);
   return {
     nodeVersion: process.versions.node,
@@ -43,6 +48,7 @@ export async function probe(input: PreflightInput): Promise<Facts> {
     nodeName,
     ranNodeBefore,
     others: input.others,
+    network,
   };
 }
 
@@ -65,6 +71,21 @@ async function readText(path: string): Promise<string | undefined> {
     // Unreadable facts are omitted from the decision.
     return undefined;
   }
+}
+
+async function readNetwork(): Promise<NetworkFacts> {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
+  const isThere = async (name: string): Promise<boolean> =>
+    (await Promise.all(folders.map((folder) => exists(join(folder, name))))).includes(true);
+  const found = await Promise.all(neededPrograms.map(({ name }) => isThere(name)));
+  return { missing: neededPrograms.filter((_, index) => !found[index]), firewall: await readFirewall() };
+}
+
+async function readFirewall(): Promise<Firewall | undefined> {
+  if (/^ENABLED=yes$/im.test((await readText('/etc/ufw/ufw.conf')) ?? '')) return 'ufw';
+  const processes = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const names = await Promise.all(processes.map((pid) => readText(`/proc/${pid}/comm`)));
+  return names.some((name) => name?.trim() === 'firewalld') ? 'firewalld' : undefined;
 }
 
 /** cgroup v2 lists its controllers in one file; else the kernel's table says which are enabled. */

@@ -162,7 +162,7 @@ async function installAgent(address: string | undefined, flags: AgentFlags): Pro
     const wanted = joining.joinedArguments({ address: at, nodeName, metricsAddress, passed });
     const restarts = decideRestarts(target, { agent: wanted });
     if (target.service !== undefined && restarts.length === 0) return tellSame(target.service, steps);
-    await checkMachine({ dataDir, listen: undefined, nodeName, serverRuns: false, steps });
+    await checkMachine({ dataDir, listen: undefined, nodeName, serverRuns: false, passed, steps });
     await joining.ensureCertificate(run, at);
     await takeOver(target, restarts);
     await asService(target, () => joining.startJoined(run, at), {

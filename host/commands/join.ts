@@ -121,7 +121,8 @@ async function perform(run: Run): Promise<boolean> {
     );
   const mistakes = findMistakes(flags, nodeName);
   if (mistakes.length > 0) throw new ExitWith(1, mistakes.join('\n'));
-  await checkMachine({ dataDir, listen: undefined, nodeName, serverRuns: false, steps });
+  const passed = mergePassed(before?.passed, passedOf(flags));
+  await checkMachine({ dataDir, listen: undefined, nodeName, serverRuns: false, passed, steps });
   await ensureCertificate(run, address);
   await startJoined(run, address);
   return true;

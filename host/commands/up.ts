@@ -150,7 +150,7 @@ export async function check({ dataDir, settings, steps }: Run, serverRuns: boole
   await checkAdvertise({ settings, steps });
   const listen = parseListen(settings.listen);
   if (listen === undefined) throw new ExitWith(1, `--listen "${settings.listen}" must be HOST:PORT`);
-  await checkMachine({ dataDir, listen, nodeName: settings.nodeName, serverRuns, steps });
+  await checkMachine({ dataDir, listen, nodeName: settings.nodeName, serverRuns, passed: settings.passed, steps });
 }
 
 /** An address that cannot be reached is refused before anything starts. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ExitWith } from '../../cli/program/failure.ts';
+import type { PassedFlags } from '../flags/passed-flags.ts';
 import { installation } from '../paths.ts';
 import type { Steps } from '../steps.ts';
 import { listBerthProcesses, type ProcessName } from './berth-processes.ts';
@@ -24,15 +25,17 @@ export interface MachineCheck {
   readonly listen: { readonly host: string; readonly port: number } | undefined;
   readonly nodeName: string;
   readonly serverRuns: boolean;
+  /** Flags of the agent that will run. */
+  readonly passed: PassedFlags | undefined;
   readonly steps: Steps;
 }
 
 /** Looks at the machine and shows everything that is wrong. Throws ExitWith when something has to be mended first. */
-export async function checkMachine({ steps, ...wanted }: MachineCheck): Promise<void> {
+export async function checkMachine({ steps, passed, ...wanted }: MachineCheck): Promise<void> {
   const { preflight } = await import('../../agent/main.ts');
   steps.wait('looking at this machine');
   const others = listBerthProcesses().filter((each) => each.dataDir !== wanted.dataDir && !each.isKeeper);
-  const checks = await preflight({ ...wanted, others });
+  const checks = await preflight({ ...wanted, others, isRouted: passed?.['--pod-network']?.[0] === 'routed' });
   for (const { level, message, advice = '' } of checks) {
     if (level === 'ok') steps.ok(message);
     else steps[level](message, advice);
