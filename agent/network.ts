@@ -32,7 +32,7 @@ export interface NetworkMachine {
  * to the engine's network keeps the other for the pods that are in it.
  */
 export function openPodNetwork(options: AgentOptions & { readonly nodeDir: string }): OpenedPodNetwork | undefined {
-  const { client, nodeName, dataDir, nodeDir, podNetwork, logger, clock = systemClock } = options;
+  const { client, server, nodeName, dataDir, nodeDir, podNetwork, logger, clock = systemClock } = options;
   const isWanted = podNetwork === 'routed';
   if (!isWanted && !hasPodNetwork(nodeDir)) return undefined;
   const networks = createInformer<NodeNetwork>({ client: client.nodeNetworks, name: 'nodenetworks', clock, logger });
@@ -46,7 +46,7 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
     const onDraining = (made: Draining) => {
       draining = made;
     };
-    await runServices({ client, ...known, metrics, clock, logger, onDraining }, signal);
+    await runServices({ client, server, ...known, metrics, clock, logger, onDraining }, signal);
   };
   return {
     network,

@@ -15,6 +15,8 @@ export interface NodeRegistration {
 
 export interface AgentOptions {
   readonly client: Client;
+  /** The address that the client uses, "host:port": pods are led there as well. Absent: they are not. */
+  readonly server?: string | undefined;
   readonly nodeName: string;
   /** Berth's data directory; the agent's own is <dataDir>/node/<nodeName>. */
   readonly dataDir: string;

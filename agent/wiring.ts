@@ -18,7 +18,7 @@ import type { Allocatable } from './config/downward.ts';
 import { createKnownObjects } from './config/known-objects.ts';
 import type { NodeConfig } from './config/node-config.ts';
 import type { ObjectSource } from './config/objects.ts';
-import type { ClusterNames } from './config/resolv-conf.ts';
+import { type ClusterNames, computeApiAddress } from './config/resolv-conf.ts';
 import { createSecuritySource } from './config/security-facts.ts';
 import type { ImageCollector } from './images/collector.ts';
 import type { ImageOptions } from './images/options.ts';
@@ -168,6 +168,7 @@ export function wireWorkers(
   const starter = createStarter({
     ...{ runtime, images, credentials, objects, security, podVolumes, messages, events, clock, limit },
     ...{ sandboxImage, hostIP, allocatable },
+    apiAddress: (pod) => computeApiAddress(pod, wiring.clusterNames()),
   });
   const memoryUsage = ports.memoryUsage ?? readMemoryUsage;
   const resizer = createResizer({ runtime, events, clock, allocatable: amounts, memoryUsage });

@@ -55,6 +55,8 @@ export interface ServerOptions {
   readonly lostNodeSeconds?: LostNodeSeconds | undefined;
   /** Where services get their addresses and node ports from; what is left out is as by default. */
   readonly serviceRanges?: ServiceRanges | undefined;
+  /** Below which the names of services are; "cluster.local" when absent. The server's certificate names it. */
+  readonly clusterDomain?: string | undefined;
   /** The audit log; absent: disabled. The caller closes it. */
   readonly audit?: Audit | undefined;
   /** Which TLS is spoken; what is left out is as by default: 1.3 only. */

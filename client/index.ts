@@ -33,6 +33,7 @@ export {
   useContext,
 } from './config/config.ts';
 export { type ConfigFile, emptyConfig } from './config/config-file.ts';
+export { loadInCluster } from './config/in-cluster.ts';
 export { connect } from './connect.ts';
 export { createEventRecorder, type EventRecorder, type EventRecorderOptions, type EventType } from './events/events.ts';
 export { referenceTo } from './events/reference.ts';

@@ -1,3 +1,4 @@
+import { relayMetrics } from '../agent/api-relay/metrics.ts';
 import { cadvisorMetrics } from '../agent/machine/exposition/cadvisor-metrics.ts';
 import { resourceMetrics } from '../agent/machine/exposition/resource-metrics.ts';
 import { agentMetrics } from '../agent/metrics.ts';
@@ -33,6 +34,7 @@ export const metricTables: readonly { readonly title: string; readonly table: Me
   { title: 'Controllers and other work queues', table: workQueueMetrics },
   { title: 'Agent', table: agentMetrics },
   { title: 'Agent: names (`--pod-network routed`)', table: namesMetrics },
+  { title: 'Agent: the way to the API server (`--pod-network routed`)', table: relayMetrics },
   { title: 'Agent: containers and the machine (`/metrics/cadvisor`)', table: cadvisorMetrics },
   { title: 'Agent: the short list (`/metrics/resource`)', table: resourceMetrics },
   { title: 'Every process', table: processMetrics },

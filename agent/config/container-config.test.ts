@@ -31,6 +31,23 @@ function config(container: Container, change: Partial<ContainerInput> = {}) {
 const env = (variables: Container['env'], envFrom?: Container['envFrom']) =>
   Object.fromEntries(config({ env: variables, ...(envFrom && { envFrom }) }).env.map(({ name, value }) => [name, value]));
 
+describe('the address of the API server', () => {
+  const apiFacts = { ...facts, apiAddress: 'berth.default.svc:443' };
+  const envOf = (container: Container) =>
+    Object.fromEntries(config(container, { facts: apiFacts }).env.map(({ name, value }) => [name, value]));
+
+  it('is in the environment, where other variables may use it', () =>
+    expect(envOf({ env: [{ name: 'URL', value: 'https://$(BERTH_ADDRESS)' }] })).toEqual({
+      BERTH_ADDRESS: 'berth.default.svc:443',
+      URL: 'https://berth.default.svc:443',
+    }));
+
+  it('is the container’s own where it says one', () =>
+    expect(envOf({ env: [{ name: 'BERTH_ADDRESS', value: 'elsewhere:7443' }] })).toEqual({ BERTH_ADDRESS: 'elsewhere:7443' }));
+
+  it('is not set where nothing leads there', () => expect(env([])).toEqual({}));
+});
+
 describe('sidecars', () => {
   const mega = (amount: number) => ({ resources: { requests: { memory: { string: `${amount}Mi` } } } });
   const both = pod('web')

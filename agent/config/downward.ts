@@ -7,6 +7,8 @@ import { ContainerConfigError } from './config-error.ts';
 export interface PodFacts {
   readonly podIP: string | undefined;
   readonly hostIP: string;
+  /** Where the pod reaches the API server, "host:port"; undefined where nothing leads it there. */
+  readonly apiAddress?: string | undefined;
   readonly allocatable: { readonly cpuMilli: number; readonly memoryBytes: number };
 }
 

@@ -9,12 +9,16 @@ export interface PodObjects {
   readonly secrets: ReadonlyMap<string, Secret>;
 }
 
+/** Where programs in pods find the API server. */
+const apiAddressVariable = 'BERTH_ADDRESS';
+
 /**
- * A container's environment, in order: first what envFrom brings, then env; a later name replaces an earlier one.
- * Throws ContainerConfigError.
+ * A container's environment, in order: first the address of the API server, then what envFrom brings, then env; a later
+ * name replaces an earlier one. Throws ContainerConfigError.
  */
 export function computeEnv(pod: Pod, container: Container, objects: PodObjects, facts: PodFacts): Map<string, string> {
   const env = new Map<string, string>();
+  if (facts.apiAddress !== undefined) env.set(apiAddressVariable, facts.apiAddress);
   for (const source of container.envFrom ?? []) addAll(env, source, objects);
   let length = lengthOf(env);
   if (length > mostTextLength) throw tooMuch();

@@ -1,16 +1,32 @@
 import { describe, expect, it } from 'vitest';
 import type { PodSpec } from '../../api/generated/types.ts';
 import { pod } from '../../test/builders/index.ts';
-import { type ClusterNames, computeResolvConf, parseResolvConf } from './resolv-conf.ts';
+import { type ClusterNames, computeApiAddress, computeResolvConf, parseResolvConf } from './resolv-conf.ts';
 
 const machine = parseResolvConf(
   '# the machine\nsearch lan.example\nnameserver 127.0.0.1\nnameserver 10.0.0.53\noptions edns0 ndots:2\n',
 );
-const cluster: ClusterNames = { nameservers: ['10.42.0.1', '10.43.0.10'], domain: 'cluster.local' };
+const cluster: ClusterNames = { nameservers: ['10.42.0.1', '10.43.0.10'], domain: 'cluster.local', controlPlane: '10.43.0.1' };
 const resolver = (spec: PodSpec, names: ClusterNames | undefined = cluster) =>
   computeResolvConf(pod('web').namespace('team').container('c').spec(spec).build(), machine, names);
 const search = 'search team.svc.cluster.local svc.cluster.local cluster.local lan.example';
 const inCluster = `${search}\nnameserver 10.42.0.1\nnameserver 10.43.0.10\noptions ndots:5\n`;
+
+describe('the address of the API server in a pod', () => {
+  const address = (spec: PodSpec, names?: ClusterNames) => computeApiAddress(pod('web').container('c').spec(spec).build(), names);
+
+  it('is a name where the pod asks the cluster for names', () => {
+    expect(address({}, cluster)).toBe('berth.default.svc:443');
+    expect(address({ dnsPolicy: 'ClusterFirstWithHostNet', hostNetwork: true }, cluster)).toBe('berth.default.svc:443');
+  });
+
+  it.each<PodSpec>([{ dnsPolicy: 'Default' }, { dnsPolicy: 'None' }, { hostNetwork: true }])(
+    'is an address where it does not: %o',
+    (spec) => expect(address(spec, cluster)).toBe('10.43.0.1:443'),
+  );
+
+  it('is not there where nothing carries Services', () => expect(address({})).toBeUndefined());
+});
 
 describe('the resolv.conf of a pod', () => {
   it.each<[string, PodSpec]>([

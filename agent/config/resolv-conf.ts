@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/generated/types.ts';
+import { controlPlaneName, controlPlaneService } from '../../api/meta/control-plane.ts';
 
 /** What resolv.conf(5) says. */
 export interface Resolver {
@@ -43,6 +44,8 @@ export interface ClusterNames {
   readonly nameservers: readonly string[];
   /** "cluster.local". */
   readonly domain: string;
+  /** The address of the API server's Service. */
+  readonly controlPlane: string;
 }
 
 /**
@@ -67,6 +70,12 @@ export function computeResolvConf(pod: Pod, machine: Resolver, cluster?: Cluster
   };
   const fit = bounded(merged);
   return { text: print(fit), problems: problemsOf(merged, fit) };
+}
+
+/** Where a pod reaches the API server, by name where its resolver knows the cluster's names. Pure. */
+export function computeApiAddress(pod: Pod, cluster: ClusterNames | undefined): string | undefined {
+  if (cluster === undefined) return undefined;
+  return `${isClusterFirst(pod) ? controlPlaneName : cluster.controlPlane}:${controlPlaneService.port}`;
 }
 
 /** A pod in the machine's network has to say that it means the cluster's names, as in Kubernetes. */

@@ -3,11 +3,13 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NodeNetwork } from '../../api/generated/types.ts';
 import { type AddressRange, parseAddressRange } from '../../api/meta/address-range.ts';
+import { controlPlaneAddressOf } from '../../api/meta/control-plane.ts';
 import { ipVersion } from '../../api/meta/ip.ts';
 import { onAbort } from '../../client/abort.ts';
 import { type Clock, pause, systemClock } from '../../client/clock.ts';
 import type { Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
+import type { ClusterNames } from '../config/resolv-conf.ts';
 import { HostPorts } from '../host-ports/host-ports.ts';
 import type { Held, RoutedNetwork } from '../runtime/docker/routed-runtime.ts';
 import { wordsOf } from '../words-of.ts';
@@ -51,7 +53,8 @@ export interface ClusterNetwork {
 
 /** What carries Services and names on this node. */
 export interface ServicesGround extends ClusterNetwork {
-  /** The node's own address in its range. */
+  /** The node's range, and its own address in it. */
+  readonly range: string;
   readonly gateway: string;
 }
 
@@ -141,12 +144,18 @@ export class NodePodNetwork implements RoutedNetwork {
     }
   }
 
-  /** Where pods find the cluster's names: this node's resolver, and those of the others. Undefined: not known. */
-  names(): { readonly nameservers: readonly string[]; readonly domain: string } | undefined {
+  /**
+   * Where pods find the cluster's names: this node's resolver, and those of the others; and the API server. Undefined:
+   * not known.
+   */
+  names(): ClusterNames | undefined {
     const [network, cluster] = [this.#network, this.#cluster];
     const [range] = cluster?.services ?? [];
     if (network === undefined || cluster === undefined || range === undefined) return undefined;
-    return { nameservers: [network.gateway, namesAddressOf(range)], domain: cluster.domain };
+    return {
+      ...{ nameservers: [network.gateway, namesAddressOf(range)], domain: cluster.domain },
+      controlPlane: controlPlaneAddressOf(range),
+    };
   }
 
   /** When Services can be carried: the network is there, and the cluster's ranges are known. Undefined when aborted. */
@@ -209,7 +218,7 @@ export class NodePodNetwork implements RoutedNetwork {
     if (this.#cluster)
       this.#options.logger.warn({ ...cluster }, "the cluster's ranges are others: restart the agent for its Services");
     this.#cluster = cluster;
-    this.#hasGround({ ...cluster, gateway: network.gateway });
+    this.#hasGround({ ...cluster, range: network.pool.range.text, gateway: network.gateway });
   }
 
   #create(range: AddressRange, { routes = [], cluster }: Partial<Kept> = {}): PodNetwork {

@@ -31,6 +31,7 @@ export interface ContainerStarterOptions {
   readonly clock: Clock;
   readonly limit: Limit;
   readonly hostIP: string;
+  readonly apiAddress?: ((pod: Pod) => string | undefined) | undefined;
   readonly allocatable: Allocatable;
 }
 
@@ -129,8 +130,9 @@ export class ContainerStarter {
     sandbox: Pick<ObservedContainer, 'id' | 'ip' | 'runtimeHandler'>,
     { lastWords, ...prepared }: PreparedContainer,
   ): Promise<ContainerConfig> {
-    const { podVolumes, security, hostIP, allocatable } = this.#options;
-    const facts = { podIP: pod.spec?.hostNetwork === true ? hostIP : sandbox.ip, hostIP, allocatable };
+    const { podVolumes, security, hostIP, apiAddress, allocatable } = this.#options;
+    const podIP = pod.spec?.hostNetwork === true ? hostIP : sandbox.ip;
+    const facts = { podIP, hostIP, apiAddress: apiAddress?.(pod), allocatable };
     const env = () => computeEnv(pod, container, prepared.objects, facts);
     const subPaths = await podVolumes.prepareSubPaths(pod, container, prepared.volumes, env);
     const input = {

@@ -1,3 +1,4 @@
+import type { Pod } from '../../api/generated/types.ts';
 import { onAbort } from '../../client/abort.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Allocatable } from '../config/downward.ts';
@@ -30,6 +31,8 @@ export interface StartOptions {
   readonly limit: Limit;
   readonly sandboxImage: string;
   readonly hostIP: string;
+  /** Where a pod reaches the API server; undefined where nothing leads it there. */
+  readonly apiAddress?: ((pod: Pod) => string | undefined) | undefined;
   readonly allocatable: Allocatable;
 }
 

@@ -1,9 +1,13 @@
+import { networkInterfaces } from 'node:os';
 import type { EndpointSlice, NodeNetwork, Pod, Service } from '../../api/generated/types.ts';
+import { controlPlaneService } from '../../api/meta/control-plane.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Client } from '../../client/client.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import { createInformer, type Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
+import { RelayKeeper } from '../api-relay/relay-keeper.ts';
+import { isOfThisMachine } from '../api-relay/sources.ts';
 import type { HostPorts } from '../host-ports/host-ports.ts';
 import { namesAddressOf } from '../pod-network/gateway-link.ts';
 import type { ServicesGround } from '../pod-network/node-pod-network.ts';
@@ -22,6 +26,8 @@ export interface ServicesOptions {
   /** Tells installations on one machine apart. */
   readonly tag: string;
   readonly networks: Informer<NodeNetwork>;
+  /** Where this agent reaches the API server; the pods' connections to it go the same way. */
+  readonly server: string | undefined;
   /** This node's. */
   readonly pods: Informer<Pod>;
   readonly ground: ServicesGround;
@@ -38,6 +44,9 @@ export interface ServicesOptions {
 const keptAfterMs = 5_000;
 /** No Service has such a name. */
 const resolversKey = 'names of other nodes';
+const controlPlaneKey = `${controlPlaneService.namespace}/${controlPlaneService.name}`;
+/** Interfaces of the machine are read at most so often, whatever arrives at the relay. */
+const interfacesMs = 1_000;
 
 /**
  * Carries Services on this node and answers names, until aborted. What is in the kernel stays. Begins when the server
@@ -61,10 +70,11 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
     clusterCidrs: [...ground.pods, ...ground.services],
     snapshot: () => feed.snapshot(),
   });
+  const relay = relayOf(options, table);
   const kept = new KeptServices({ ...base, nodeDir, known: () => feed.known() });
   const feed: ServiceFeed = new ServiceFeed({
     ...{ services, slices, pods },
-    setTable: (key, service) => table.set(key, service),
+    setTable: (key, service) => (key === controlPlaneKey && relay ? relay.set(service) : table.set(key, service)),
     applyNames: (changes) => names.apply(changes),
     changed: () => kept.changed(),
   });
@@ -80,13 +90,34 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
     if (signal.aborted) return;
     // It also ends with the signal: then nothing is known to be gone.
     void synced.then(() => signal.aborted || feed.synced());
-    await Promise.all([table.run(signal), names.run(signal), kept.run(signal)]);
+    await Promise.all([table.run(signal), names.run(signal), kept.run(signal), relay?.run(signal)]);
   };
   try {
     await Promise.all([services.run(signal), slices.run(signal), begin()]);
   } finally {
     for (const each of leave) each();
   }
+}
+
+/** What leads the control plane's Service to the server. */
+function relayOf(options: ServicesOptions, table: ServiceTable): RelayKeeper | undefined {
+  const { server, ground, nodeName, networks, metrics, clock, logger } = options;
+  if (server === undefined) return undefined;
+  const interfaces = remembered(networkInterfaces, clock);
+  return new RelayKeeper({
+    ...{ address: ground.gateway, nodeName, server, metrics, clock, logger },
+    isAllowed: (source) =>
+      isOfThisMachine(source, { nodeName, range: ground.range, networks: networks.lister.list(), interfaces }),
+    setTable: (service) => table.set(controlPlaneKey, service),
+  });
+}
+
+function remembered<T>(read: () => T, clock: Clock): () => T {
+  let last: { readonly at: number; readonly value: T } | undefined;
+  return () => {
+    if (last === undefined || clock.now() - last.at > interfacesMs) last = { at: clock.now(), value: read() };
+    return last.value;
+  };
 }
 
 /** The second name server of this node's pods follows the nodes. */

@@ -1,5 +1,5 @@
 import { type AddressRange, parseAddressRange } from '../../api/meta/address-range.ts';
-import { defaultNetwork, namesOffset } from '../../api/meta/cluster-ranges.ts';
+import { controlPlaneOffset, defaultNetwork, namesOffset } from '../../api/meta/cluster-ranges.ts';
 import type { PoolRange } from './number-pool.ts';
 
 /** From where services get their addresses and ports, as an operator says it. */
@@ -43,7 +43,7 @@ export function parseServiceCidr(text: string): ServiceAddresses {
   const { first, size } = range;
   const keptFor = (number: number): string | undefined => {
     const offset = number - first;
-    if (offset === 1) return 'is kept for the control plane';
+    if (offset === controlPlaneOffset) return 'is kept for the control plane';
     if (offset === namesOffset) return 'is kept for names';
     if (offset === size - 1) return `is the last of ${text}, which is not given`;
     return offset < KEPT_ADDRESSES

@@ -52,6 +52,18 @@ function createWorld(options = { serviceCidr: '10.43.0.0/27', nodePorts: '30000-
   };
 }
 
+it("gives the control plane's address to its Service only", () => {
+  const { allocator } = createWorld();
+  const spec: ServiceSpec = { type: 'ClusterIP', clusterIP: '10.43.0.1', clusterIPs: ['10.43.0.1'], ports: [{ port: 443 }] };
+  const allot = (place: string) =>
+    allocator.allot({
+      ...{ key: `${keyPrefixOf(kind)}${place}`, subject: { kind: 'Service', name: place }, dryRun: true },
+      next: { metadata: {}, spec } as never,
+    });
+  expect(() => allot('default/berth')).not.toThrow();
+  for (const place of ['default/other', 'team/berth']) expect(() => allot(place)).toThrow('is kept for the control plane');
+});
+
 const nodePort = (port?: number): ServiceSpec => ({ type: 'NodePort', ports: [{ port: 80, ...(port && { nodePort: port }) }] });
 
 describe('a new service', () => {

@@ -4,6 +4,8 @@ import type { Service, ServiceSpec } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { addressNumber, addressText } from '../../api/meta/address-range.ts';
+import { controlPlaneOffset } from '../../api/meta/cluster-ranges.ts';
+import { isControlPlane } from '../../api/meta/control-plane.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import type { Planned } from '../registry/ledger.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
@@ -120,12 +122,15 @@ export class ServiceAllocator implements Allocator {
     const add = (field: string, value: unknown, why: string | undefined): void => {
       if (why !== undefined) found.push(invalidValue(field, value, why));
     };
+    const isOwnAddress = (number: number): boolean =>
+      number === addresses.first + controlPlaneOffset && isControlPlane(placeOf(key));
     spec.clusterIPs?.forEach((text, i) => {
       const number = addressNumber(text);
       if (text === 'None' || (number !== undefined && had.addresses.includes(number))) return;
       const outside = `is outside of the addresses of services, ${addresses.range.text}`;
       const isInside = number !== undefined && this.#addresses.contains(number);
-      const why = isInside ? (addresses.keptFor(number) ?? this.#takenBy(this.#addresses, number, key)) : outside;
+      const kept = number === undefined || isOwnAddress(number) ? undefined : addresses.keptFor(number);
+      const why = isInside ? (kept ?? this.#takenBy(this.#addresses, number, key)) : outside;
       add(`spec.clusterIPs[${i}]`, text, why);
     });
     spec.ports?.forEach(({ nodePort = 0 }, i) => {

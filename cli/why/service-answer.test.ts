@@ -30,9 +30,9 @@ const crashing = {
   ],
 };
 
-function why(pods: readonly Pod[], spec: ServiceSpec = {}, policies: readonly NetworkPolicy[] = []): string {
+function why(pods: readonly Pod[], spec: ServiceSpec = {}, policies: readonly NetworkPolicy[] = [], name = 'web'): string {
   const ports = [{ port: 80, protocol: 'TCP', targetPort: { type: 1, strVal: 'web' } }];
-  const service = { metadata: { name: 'web', namespace: 'default' }, spec: { type: 'ClusterIP', selector, ports, ...spec } };
+  const service = { metadata: { name, namespace: 'default' }, spec: { type: 'ClusterIP', selector, ports, ...spec } };
   const trees = pods.map((pod) => toJson(kindNamed('Pod'), pod));
   return answerText(answerOfService({ service, pods, trees, policies, now: 0 }));
 }
@@ -75,6 +75,9 @@ it('a port by a name that pods do not have is said, with those that they have', 
 
 it('services without pods of their own say so', () => {
   expect(why([], { selector: {} })).toContain('has no selector: its endpoints are those that a user writes');
+  expect(why([], { selector: {} }, [], 'berth')).toBe(
+    'service default/berth stands for the API server, to which each agent leads the pods of its node, and has no endpoints.\n',
+  );
   expect(why([], { type: 'ExternalName', externalName: 'example.com' })).toContain('stands for the name example.com');
 });
 

@@ -1,6 +1,7 @@
 import type { NetworkPolicy, Pod, Service, ServicePort } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
+import { isControlPlane } from '../../api/meta/control-plane.ts';
 import { formatLabels } from '../../api/meta/labels.ts';
 import type { Tree } from '../describe/json.ts';
 import { groupTroubles } from '../workload/troubles.ts';
@@ -32,6 +33,8 @@ export function answerOfService({ service, pods, trees, policies, now }: Service
   });
   if (spec.type === 'ExternalName') return answer('up', `stands for the name ${spec.externalName}, and has no pods`);
   const { selector = {} } = spec;
+  if (isControlPlane({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' }) && Object.keys(selector).length === 0)
+    return answer('up', 'stands for the API server, to which each agent leads the pods of its node, and has no endpoints');
   const shows = `"berth get endpointslices -l kubernetes.io/service-name=${metadata.name}" shows them`;
   if (Object.keys(selector).length === 0)
     return answer('up', `has no selector: its endpoints are those that a user writes (${shows})`);

@@ -7,19 +7,12 @@ import { privateFileProblem } from '../../api/meta/private-file.ts';
 import type { ConnectOptions } from '../client.ts';
 import { ConfigError } from './config-error.ts';
 import { type ConfigFile, emptyConfig, parseConfig, printConfig } from './config-file.ts';
+import type { Context } from './context.ts';
+import { loadInCluster } from './in-cluster.ts';
 import { writeSecretFile } from './write-secret-file.ts';
 
 export { ConfigError } from './config-error.ts';
-
-/** How to reach one API server as one user: what a context stands for. */
-export interface Context {
-  readonly name: string;
-  /** The namespace of commands that name none. */
-  readonly namespace: string;
-  readonly options: ConnectOptions;
-  /** What its user should know of the file, such as that others may read it: sentences. */
-  readonly warnings: readonly string[];
-}
+export type { Context } from './context.ts';
 
 export interface ContextSummary {
   readonly name: string;
@@ -61,10 +54,24 @@ const encode = (text: string): string => Buffer.from(text, 'utf8').toString('bas
 const howToGetOne =
   'start a cluster with "berth up", take a file that "berth create user NAME --file FILE" writes where one runs, or set BERTH_CONFIG';
 
-/** Reads a context, by default the current one. Throws ConfigError saying which file and what to do. */
-export async function loadContext(name?: string, path: string = configPath()): Promise<Context> {
+const howToGetToken = 'in a pod, automountServiceAccountToken: true gives it a token';
+
+/**
+ * Reads a context, by default the current one; without a file, in a pod, its service account. Throws ConfigError saying
+ * which file and what to do.
+ */
+export async function loadContext(
+  name?: string,
+  path: string = configPath(),
+  inCluster: () => Context | undefined = loadInCluster,
+): Promise<Context> {
   const file = await read(path);
-  if (!file) throw new ConfigError(`read ${path}: no such file; ${howToGetOne}`);
+  const own = file || name !== undefined ? undefined : inCluster();
+  if (own) return own;
+  if (!file) {
+    const remedy = process.env.BERTH_ADDRESS ? howToGetToken : howToGetOne;
+    throw new ConfigError(`read ${path}: no such file; ${remedy}`);
+  }
   const wanted = name ?? file['current-context'];
   const known = file.contexts.map((context) => context.name).join(', ') || 'none';
   if (!wanted)

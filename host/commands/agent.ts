@@ -55,6 +55,7 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
       runAgent(
         {
           client,
+          server: options.address,
           nodeName,
           dataDir,
           sandboxImage,

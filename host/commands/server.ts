@@ -87,6 +87,7 @@ async function server(flags: ServerFlags): Promise<void> {
         tls: { minVersion: flags.tlsMinVersion === 'VersionTLS12' ? '1.2' : '1.3' },
         lostNodeSeconds: lostNodeSecondsOf(flags),
         serviceRanges: serviceRangesOf(flags),
+        clusterDomain: flags.clusterDomain,
         log,
         logLevel,
         metrics,

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import type { Deployment, Pod, Service } from '../../client/index.ts';
@@ -61,6 +62,34 @@ const headless: Service = {
   spec: { clusterIP: 'None', selector: { app: 'web' }, ports: [{ name: 'http', port: 80 }] },
 };
 
+/** A program of the cluster: `berth` itself, with this machine's Node.js and libraries, and its account's token. */
+const tree = fileURLToPath(new URL('../..', import.meta.url));
+const programs = { '/usr': '/usr', '/lib': '/usr/lib', '/lib64': '/usr/lib64', '/berth': tree };
+const reader = (nodeName: Host): Pod => ({
+  metadata: { namespace, name: `reader-${nodeName}` },
+  spec: {
+    ...podSpec('exec sleep 3600'),
+    nodeName,
+    automountServiceAccountToken: true,
+    volumes: Object.values(programs).map((path, i) => ({ name: `v${i}`, hostPath: { path } })),
+    containers: podSpec('exec sleep 3600').containers!.map((main) => ({
+      ...main,
+      volumeMounts: Object.keys(programs).map((mountPath, i) => ({ name: `v${i}`, mountPath, readOnly: true })),
+    })),
+  },
+});
+
+/** What `berth` in a pod answers, without any flag or file that says where the server is. */
+async function berthIn(host: Host, ...args: string[]): Promise<string> {
+  const program = ['/usr/bin/node', '/berth/bin/berth', ...args];
+  const { stdout, stderr } = await cluster.berth('h1', 'exec', `reader-${host}`, '--', 'timeout', '20', ...program);
+  return stdout || stderr;
+}
+
+/** What a host's own programs see of TLS at an address. */
+const handshake = (host: Host, address: string) =>
+  must(host, `curl -skv --max-time 5 https://${address}/ 2>&1 | grep -oE "SSL connection using|reset by peer|refused" | head -1`);
+
 const webPods = async (): Promise<Pod[]> => (await cluster.client.pods.list({ namespace, labelSelector: 'app=web' })).items;
 const addressOf = async (): Promise<string> =>
   (await cluster.client.services.get({ namespace, name: 'web' })).spec?.clusterIP ?? '';
@@ -93,10 +122,15 @@ beforeAll(async () => {
   cluster = await createCluster(2, '--pod-network', 'routed');
   await cluster.client.deployments.create(web);
   for (const each of [service, headless]) await cluster.client.services.create(each);
-  for (const host of hosts) await cluster.client.pods.create(client(`client-${host}`, host));
+  const subjects = ['--serviceaccount', `${namespace}:default`];
+  await cluster.berth('h1', 'create', 'rolebinding', 'readers', '--clusterrole', 'view', ...subjects, '-n', namespace);
+  for (const host of hosts) {
+    await cluster.client.pods.create(client(`client-${host}`, host));
+    await cluster.client.pods.create(reader(host));
+  }
   await eventually('all pods are ready', async () => {
     const { items } = await cluster.client.pods.list({ namespace });
-    return items.length === 4 && items.every(isPodReady) ? true : undefined;
+    return items.length === 6 && items.every(isPodReady) ? true : undefined;
   });
 });
 afterAll(async () => {
@@ -127,6 +161,34 @@ describe('services', () => {
     const found = await lookUp('client-h1', `each.${namespace}.svc.cluster.local`);
     for (const address of addresses) expect(found).toContain(address);
     expect(await lookUp('client-h2', await addressOf())).toContain(`web.${namespace}.svc.cluster.local`);
+  });
+
+  it('lead pods of each host to the API server by name, with the token of their account and nothing else', async () => {
+    for (const host of hosts) {
+      const env = await cluster.berth('h1', 'exec', `reader-${host}`, '--', 'env');
+      expect(env.stdout).toContain('BERTH_ADDRESS=berth.default.svc:443\n');
+      expect(await berthIn(host, 'auth', 'whoami')).toContain(`system:serviceaccount:${namespace}:default`);
+      expect(await berthIn(host, 'get', 'pods', '-o', 'name')).toContain(`pod/reader-${host}`);
+      expect(await berthIn(host, 'get', 'secrets')).toContain('cannot list');
+    }
+    expect(await lookUp('client-h2', 'berth.default.svc')).toContain('10.43.0.1');
+  });
+
+  it('lead a watch and large answers of the API server to a pod', async () => {
+    const data = { text: 'x'.repeat(900_000) };
+    for (const name of ['large-1', 'large-2', 'large-3']) {
+      await cluster.client.configMaps.create({ metadata: { namespace, name }, data });
+    }
+    const all = await berthIn('h2', 'get', 'configmaps', '-o', 'yaml');
+    expect(all.length).toBeGreaterThan(2_700_000);
+    expect(await berthIn('h2', 'wait', '--for=condition=Ready', 'pod/client-h1', '--timeout=10s')).toContain('condition met');
+  });
+
+  it('lead to the API server on each host only what is of that host', async () => {
+    for (const host of hosts) expect(await handshake(host, '10.43.0.1')).toBe('SSL connection using\n');
+    const port = (await must('h2', 'ss -Hltn src 10.42.1.1')).match(/10\.42\.1\.1:(?!53\b)(\d+)/)?.[1];
+    expect(await handshake('h2', `10.42.1.1:${port}`)).toBe('SSL connection using\n');
+    expect(await handshake('h1', `10.42.1.1:${port}`)).toBe('reset by peer\n');
   });
 
   it('are followed: no new connection goes to a pod that is gone', async () => {
@@ -171,9 +233,14 @@ describe('services', () => {
       `for id in ${sandbox}; do if docker exec $id true 2>/dev/null; then docker exec $id sh -c '${script}' && exit; fi; done; exit 1`,
     );
     expect(asked).toMatch(/web-/);
+    expect(await handshake('h2', '10.43.0.1')).toBe('refused\n');
+    expect(await berthIn('h1', 'auth', 'whoami')).toContain('system:serviceaccount');
     await cluster.berth('h2', 'join', '--detach', '--pod-network', 'routed');
     await eventually('the resolver answers again', async () =>
       (await must('h2', 'ss -lun')).includes('10.42.1.1:53') ? true : undefined,
+    );
+    await eventually('pods of the host reach the API server again', async () =>
+      (await berthIn('h2', 'auth', 'whoami')).includes('system:serviceaccount') ? true : undefined,
     );
   });
 

@@ -26,9 +26,15 @@ const messageOf = (call: Promise<unknown>): Promise<string> =>
     (error: Error) => error.message,
   );
 
+/** All but the control plane's own. */
+async function listServices(client: Client): Promise<Service[]> {
+  const { items } = await client.services.list({ limit: 500 });
+  return items.filter(({ metadata }) => metadata?.name !== 'berth');
+}
+
 /** How many there are, once none is had twice. */
 async function countAddresses(client: Client): Promise<number> {
-  const { items } = await client.services.list({ limit: 500 });
+  const items = await listServices(client);
   const all = items.flatMap(({ spec }) => spec?.clusterIP ?? []).filter((address) => address !== 'None');
   expect(new Set(all).size).toBe(all.length);
   const ports = items.flatMap(({ spec }) => spec?.ports?.flatMap((port) => port.nodePort ?? []) ?? []);
@@ -37,7 +43,7 @@ async function countAddresses(client: Client): Promise<number> {
 }
 
 async function removeAll(client: Client): Promise<void> {
-  const { items } = await client.services.list({ limit: 500 });
+  const items = await listServices(client);
   await Promise.all(
     items.map(({ metadata }) => client.services.delete({ namespace: metadata!.namespace!, name: metadata!.name! })),
   );

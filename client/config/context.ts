@@ -1,0 +1,11 @@
+import type { ConnectOptions } from '../client.ts';
+
+/** How to reach one API server as one user: what a context stands for. */
+export interface Context {
+  readonly name: string;
+  /** The namespace of commands that name none. */
+  readonly namespace: string;
+  readonly options: ConnectOptions;
+  /** What its user should know of the file, such as that others may read it: sentences. */
+  readonly warnings: readonly string[];
+}
