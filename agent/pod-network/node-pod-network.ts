@@ -12,6 +12,7 @@ import type { Held, RoutedNetwork } from '../runtime/docker/routed-runtime.ts';
 import { wordsOf } from '../words-of.ts';
 import { namesAddressOf } from './gateway-link.ts';
 import type { LinkOwner } from './link-commands.ts';
+import type { JoiningPod, LinkGate } from './link-gate.ts';
 import { computeNeighbours, rangeTextOf } from './neighbours.ts';
 import { type ClusterRanges, type JoinedPod, PodNetwork } from './pod-network.ts';
 import { createShell, type Shell } from './shell.ts';
@@ -28,6 +29,8 @@ export interface NodePodNetworkOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly shell?: Shell;
+  /** Told of the node's pods before they can send. */
+  readonly gate: LinkGate;
 }
 
 /** What is kept on disk, so that pods find their network again while the API is away, and purge what to remove. */
@@ -89,9 +92,10 @@ export class NodePodNetwork implements RoutedNetwork {
     return this.#network.pool.take(holder);
   }
 
-  async attach(address: string, pid: number): Promise<void> {
+  async attach(address: string, pid: number, pod: JoiningPod): Promise<void> {
     const network = this.#network;
     if (network === undefined) throw new Error(this.#why);
+    await this.#options.gate.admit(address, pod);
     await network.links.attach({ address, pid, mtu: network.mtu });
   }
 
@@ -102,6 +106,7 @@ export class NodePodNetwork implements RoutedNetwork {
       // The link first: until it is gone the address still leads to the pod.
       await network.links.detach(address);
       network.pool.free(address, holder);
+      this.#options.gate.left(address);
     } catch (error) {
       // It stays held, and the next full list frees it.
       this.#options.logger.warn({}, `the link of ${address} cannot be removed: ${wordsOf(error)}`);
@@ -120,6 +125,7 @@ export class NodePodNetwork implements RoutedNetwork {
     }
     await this.#take(network, used);
     for (const { address, holder } of network.pool.heldBy(new Set(gone))) await this.release(address, holder);
+    this.#tellGate(network);
   }
 
   async joined(pods: readonly JoinedPod[]): Promise<ReadonlySet<string> | undefined> {
@@ -164,7 +170,10 @@ export class NodePodNetwork implements RoutedNetwork {
         await this.#setCluster(network, kept?.cluster ?? clusterOf(networks.lister.get(this.#options.nodeName)));
         await this.#keep(network);
         this.#network = network;
-        if (this.#early) await this.#take(network, this.#early);
+        if (this.#early) {
+          await this.#take(network, this.#early);
+          this.#tellGate(network);
+        }
         logger.info({ range: range.text }, "the pods' network is there");
       } catch (error) {
         this.#why = `the pods' network cannot be made: ${wordsOf(error)}`;
@@ -188,6 +197,11 @@ export class NodePodNetwork implements RoutedNetwork {
     } catch (error) {
       this.#options.logger.warn({}, `links without a sandbox cannot be removed: ${wordsOf(error)}`);
     }
+  }
+
+  #tellGate({ pool }: PodNetwork): void {
+    const all = pool.addresses().map((address) => ({ address, uid: uidOfHolder(pool.holderOf(address) ?? '') }));
+    this.#options.gate.found(all);
   }
 
   /** Takes over what the cluster has. An older server does not say it: then there are no Services. */
@@ -330,6 +344,9 @@ const rangesOf = ({ pods, services }: ClusterNetwork): ClusterRanges => ({
   pods: pods.map(parseAddressRange),
   services: services.map(parseAddressRange),
 });
+
+/** Holders are sandboxes: the pod's uid and the attempt. */
+const uidOfHolder = (holder: string): string => holder.slice(0, holder.lastIndexOf('/'));
 
 const ownerOf = (dataDir: string, nodeName: string): LinkOwner => ({ dataDir, nodeName });
 

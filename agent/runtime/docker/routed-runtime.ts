@@ -1,3 +1,4 @@
+import type { JoiningPod } from '../../pod-network/link-gate.ts';
 import { wordsOf } from '../../words-of.ts';
 import type { ObservedContainer, SandboxConfig } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
@@ -16,7 +17,7 @@ export interface RoutedNetwork {
   /** An address for this sandbox alone. Throws an Error that says why there is none. */
   take(holder: string): string;
   /** Joins the sandbox with this process. When it returns, it can be reached. */
-  attach(address: string, pid: number): Promise<void>;
+  attach(address: string, pid: number, pod: JoiningPod): Promise<void>;
   /** The sandbox has ended: its address is free, now or with the next full list. Never throws. */
   release(address: string, holder: string): Promise<void>;
   /** Who holds an address now. */
@@ -87,7 +88,7 @@ class RoutedSandboxes {
     this.#held.set(sandbox.id, { address, holder });
     if (sandbox.state !== 'running' || sandbox.pid === undefined) return sandbox;
     try {
-      await this.#network.attach(address, sandbox.pid);
+      await this.#network.attach(address, sandbox.pid, joiningOf(config));
     } catch (error) {
       await this.remove(sandbox.id);
       throw new RuntimeError('failed', `join the pod to its network: ${wordsOf(error)}`, { cause: error });
@@ -141,6 +142,10 @@ class RoutedSandboxes {
 }
 
 const holderOf = ({ podUid, attempt }: { readonly podUid: string; readonly attempt: number }): string => `${podUid}/${attempt}`;
+
+const joiningOf = ({ identity, labels, namedPorts }: SandboxConfig): JoiningPod => ({
+  ...{ uid: identity.podUid, namespace: identity.podNamespace, labels, ports: namedPorts },
+});
 
 const isAlive = ({ state }: ObservedContainer): boolean => state === 'running' || state === 'created';
 
