@@ -3,8 +3,12 @@ import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { systemClock } from '../client/clock.ts';
 import { createInformer, type Informer } from '../client/informer/informer.ts';
 import type { MachineInventory } from './machine/inventory.ts';
+import { PolicyGate } from './network-policy/policy-gate.ts';
+import { removePolicyTable } from './network-policy/policy-table.ts';
+import { runPolicies } from './network-policy/run-policies.ts';
 import type { AgentOptions } from './options.ts';
 import type { Drained } from './pod/stop-containers.ts';
+import { namesAddressOf } from './pod-network/gateway-link.ts';
 import { tagOf } from './pod-network/link-commands.ts';
 import { hasPodNetwork, NodePodNetwork, removePodNetwork } from './pod-network/node-pod-network.ts';
 import { removeServiceTable } from './service-table/service-table.ts';
@@ -36,17 +40,22 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
   const isWanted = podNetwork === 'routed';
   if (!isWanted && !hasPodNetwork(nodeDir)) return undefined;
   const networks = createInformer<NodeNetwork>({ client: client.nodeNetworks, name: 'nodenetworks', clock, logger });
-  const network = new NodePodNetwork({ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger });
+  const gate = new PolicyGate(clock);
+  const network = new NodePodNetwork({ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger, gate });
   let draining: Draining | undefined;
   const carry = async ({ pods, metrics }: NetworkMachine, signal: AbortSignal): Promise<void> => {
     const ground = await network.groundOr(signal);
     if (ground === undefined) return;
     const tag = tagOf({ dataDir, nodeName });
-    const known = { nodeName, nodeDir, tag, networks, pods, ground, hostPorts: network.ports };
+    const base = { client, nodeName, nodeDir, tag, pods, metrics, clock, logger };
     const onDraining = (made: Draining) => {
       draining = made;
     };
-    await runServices({ client, server, ...known, metrics, clock, logger, onDraining }, signal);
+    const [services = ''] = ground.services;
+    await Promise.all([
+      runServices({ ...base, server, networks, ground, hostPorts: network.ports, onDraining }, signal),
+      runPolicies({ ...base, gate, gateway: ground.gateway, names: namesAddressOf(services) }, signal),
+    ]);
   };
   return {
     network,
@@ -61,6 +70,8 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
 /** Removes all that agents of this node made of a network, when its containers are gone. False: there was none. */
 export async function removeNetwork(dataDir: string, nodeName: string, nodeDir: string): Promise<boolean> {
   if (!(await removePodNetwork(dataDir, nodeName, nodeDir))) return false;
-  await removeServiceTable({ cluster: tagOf({ dataDir, nodeName }), node: nodeName });
+  const owner = { cluster: tagOf({ dataDir, nodeName }), node: nodeName };
+  await removeServiceTable(owner);
+  await removePolicyTable(owner);
   return true;
 }

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import type { Container, Pod } from '../../api/generated/types.ts';
+import { namedPortsOf } from '../../api/kinds/pod/named-ports.ts';
 import { isSidecar } from '../../api/kinds/pod/status-cells.ts';
 import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
 import { podContainers } from '../pod/pod-containers.ts';
@@ -140,6 +141,8 @@ export function computeSandboxConfig(pod: Pod, image: string, attempt: number, r
     portMappings: hostNetwork ? [] : portMappings(pod),
     namespaces: computeNamespaces(pod),
     sysctls: computeSysctls(pod),
+    labels: pod.metadata?.labels ?? {},
+    namedPorts: namedPortsOf(pod),
   };
 }
 

@@ -15,6 +15,7 @@ import type { Held, RoutedNetwork } from '../runtime/docker/routed-runtime.ts';
 import { wordsOf } from '../words-of.ts';
 import { namesAddressOf } from './gateway-link.ts';
 import type { LinkOwner } from './link-commands.ts';
+import type { JoiningPod, LinkGate } from './link-gate.ts';
 import { computeNeighbours, rangeTextOf } from './neighbours.ts';
 import { type ClusterRanges, type JoinedPod, PodNetwork } from './pod-network.ts';
 import { createShell, type Shell } from './shell.ts';
@@ -31,6 +32,8 @@ export interface NodePodNetworkOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly shell?: Shell;
+  /** Told of the node's pods before they can send. */
+  readonly gate: LinkGate;
 }
 
 /** What is kept on disk, so that pods find their network again while the API is away, and purge what to remove. */
@@ -102,9 +105,10 @@ export class NodePodNetwork implements RoutedNetwork {
     return this.#network.pool.take(holder);
   }
 
-  async attach(address: string, pid: number, onLoopback: boolean): Promise<void> {
+  async attach(address: string, pid: number, pod: JoiningPod, onLoopback: boolean): Promise<void> {
     const network = this.#network;
     if (network === undefined) throw new Error(this.#why);
+    await this.#options.gate.admit(address, pod);
     await network.links.attach({ address, pid, mtu: network.mtu, onLoopback });
   }
 
@@ -115,6 +119,7 @@ export class NodePodNetwork implements RoutedNetwork {
       // The link first: until it is gone the address still leads to the pod.
       await network.links.detach(address);
       network.pool.free(address, holder);
+      this.#options.gate.left(address);
     } catch (error) {
       // It stays held, and the next full list frees it.
       this.#options.logger.warn({}, `the link of ${address} cannot be removed: ${wordsOf(error)}`);
@@ -133,6 +138,7 @@ export class NodePodNetwork implements RoutedNetwork {
     }
     await this.#take(network, used);
     for (const { address, holder } of network.pool.heldBy(new Set(gone))) await this.release(address, holder);
+    this.#tellGate(network);
   }
 
   async joined(pods: readonly JoinedPod[]): Promise<ReadonlySet<string> | undefined> {
@@ -184,7 +190,10 @@ export class NodePodNetwork implements RoutedNetwork {
         await this.#keep(network);
         this.#network = network;
         this.#error = '';
-        if (this.#early) await this.#take(network, this.#early);
+        if (this.#early) {
+          await this.#take(network, this.#early);
+          this.#tellGate(network);
+        }
         logger.info({ range: range.text }, "the pods' network is there");
       } catch (error) {
         this.#why = `the pods' network cannot be made: ${wordsOf(error)}`;
@@ -209,6 +218,11 @@ export class NodePodNetwork implements RoutedNetwork {
     } catch (error) {
       this.#options.logger.warn({}, `links without a sandbox cannot be removed: ${wordsOf(error)}`);
     }
+  }
+
+  #tellGate({ pool }: PodNetwork): void {
+    const all = pool.addresses().map((address) => ({ address, uid: uidOfHolder(pool.holderOf(address) ?? '') }));
+    this.#options.gate.found(all);
   }
 
   /** Takes over what the cluster has. An older server does not say it: then there are no Services. */
@@ -351,6 +365,9 @@ const rangesOf = ({ pods, services }: ClusterNetwork): ClusterRanges => ({
   pods: pods.map(parseAddressRange),
   services: services.map(parseAddressRange),
 });
+
+/** Holders are sandboxes: the pod's uid and the attempt. */
+const uidOfHolder = (holder: string): string => holder.slice(0, holder.lastIndexOf('/'));
 
 const ownerOf = (dataDir: string, nodeName: string): LinkOwner => ({ dataDir, nodeName });
 

@@ -1,3 +1,5 @@
+import type { NamedPort } from '../../api/kinds/pod/named-ports.ts';
+
 /** What is done with running containers. */
 export type * from './container-access.ts';
 
@@ -152,6 +154,9 @@ export interface SandboxConfig {
   readonly namespaces: PodNamespaces;
   /** Kernel parameters of the sandbox's namespaces. */
   readonly sysctls: Readonly<Record<string, string>>;
+  /** The pod's labels, and its ports that have names: network policies go by them. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly namedPorts: readonly NamedPort[];
 }
 
 /** A sandbox that does not run yet. */

@@ -1,9 +1,9 @@
 import { type Clock, pause, systemClock } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
+import { WakeUp } from '../nft/wake-up.ts';
 import type { FlowTable } from './conntrack.ts';
 import type { TableService } from './service.ts';
 import { compareUdpFronts, computeUdpFronts, createFlowJudge, type UdpFronts } from './udp-flows.ts';
-import { WakeUp } from './wake-up.ts';
 
 export interface FlowSweeperOptions {
   readonly flows: FlowTable;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkSettings, nameOfTable, rulesOfChain, type TableSettings } from './layout.ts';
+import { checkSettings, rulesOfChain, type TableSettings } from './layout.ts';
 
 const settings: TableSettings = {
   cluster: 'prod',
@@ -8,14 +8,6 @@ const settings: TableSettings = {
   serviceRanges: ['10.43.0.0/16'],
   loopback: false,
 };
-
-it('names a table after cluster, node and turn, and no two owners alike', () => {
-  expect(nameOfTable(settings, 0)).toBe('berth_prod_node-1.example_0');
-  expect(nameOfTable({ cluster: 'a-b', node: 'c' }, 0)).not.toBe(nameOfTable({ cluster: 'a', node: 'b-c' }, 0));
-  const long = { cluster: 'c'.repeat(63), node: 'n'.repeat(253) };
-  expect(nameOfTable(long, 1).length).toBeLessThan(128);
-  expect(nameOfTable(long, 1)).not.toBe(nameOfTable({ ...long, cluster: 'd' }, 1));
-});
 
 it.each([
   [{ cluster: 'a_b' }, '"a_b" is no name of a cluster'],

@@ -1,6 +1,6 @@
 // The table: its maps, its chains, and what a chain for a number of endpoints says.
-import { createHash } from 'node:crypto';
 import { isIPv4 } from 'node:net';
+import type { TableKind } from '../nft/kept-table.ts';
 
 export interface TableSettings {
   readonly cluster: string;
@@ -110,20 +110,8 @@ export function rulesOfChain({ scope, from, count, affinitySeconds }: Spread): s
   ];
 }
 
-export type TableOwner = Pick<TableSettings, 'cluster' | 'node'>;
-
-/** nft takes 255 characters. */
-const longestOwner = 200;
-
-/**
- * Two tables take turns, so that a rebuilt one takes over in one step. "_" separates the parts: names of clusters and
- * nodes have none.
- */
-export function nameOfTable({ cluster, node }: TableOwner, turn: 0 | 1): string {
-  const owner = `${cluster}_${node}`;
-  const short = owner.length <= longestOwner ? owner : createHash('sha256').update(owner).digest('hex');
-  return `berth_${short}_${turn}`;
-}
+/** Its tables are called berth_CLUSTER_NODE_0 and berth_CLUSTER_NODE_1. */
+export const serviceTableKind: TableKind = { prefix: 'berth', family: 'ip', words: 'the table of services' };
 
 /** Rejects names and ranges that nft would take for something else. */
 export function checkSettings(settings: TableSettings): void {
@@ -172,12 +160,6 @@ function rulesIn(table: string, chain: string, rules: readonly string[], hook?: 
   const base = hook === undefined ? '' : ` { type ${hook}; policy accept; }`;
   return [`add chain ip ${table} ${chain}${base}`, ...rules.map((rule) => `add rule ip ${table} ${chain} ${rule}`)];
 }
-
-/**
- * A transaction that nft refuses unless the table is in force. It changes nothing. To list is no way to find out: nft
- * reads all elements for any list, that of the tables' names included (400 ms at 20,000 elements).
- */
-export const renderProbe = (table: string): string => `delete chain ip ${table} in_force; add chain ip ${table} in_force`;
 
 /**
  * Commands that put a filled table in force. It comes after DNAT rules of others (priority -100), which it leaves what

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
-import { KeptServices, readKeptServices } from './kept-services.ts';
+import { keepServices, readKeptServices } from './kept-services.ts';
 import type { KnownServices } from './service-feed.ts';
 
 let nodeDir: string;
@@ -21,7 +21,7 @@ const known = (name: string): KnownServices => ({
 function start(folder = nodeDir) {
   const [clock, logger, ending] = [createFakeClock(), createFakeLogger(), new AbortController()];
   const world = { now: known('web'), clock, logger };
-  const kept = new KeptServices({ nodeDir: folder, known: () => world.now, clock, logger });
+  const kept = keepServices({ nodeDir: folder, known: () => world.now, clock, logger });
   const ended = kept.run(ending.signal);
   const end = async () => {
     ending.abort();

@@ -13,7 +13,7 @@ import { namesAddressOf } from '../pod-network/gateway-link.ts';
 import type { ServicesGround } from '../pod-network/node-pod-network.ts';
 import { createServiceTable, type ServiceTable } from '../service-table/service-table.ts';
 import { Draining, nodeAddressIndex } from './draining.ts';
-import { KeptServices, readKeptServices } from './kept-services.ts';
+import { keepServices, readKeptServices } from './kept-services.ts';
 import { NamesKeeper } from './names-keeper.ts';
 import { ServiceFeed, sliceIndex } from './service-feed.ts';
 import { slimService, slimSlice } from './slim-objects.ts';
@@ -71,7 +71,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
     snapshot: () => feed.snapshot(),
   });
   const relay = relayOf(options, table);
-  const kept = new KeptServices({ ...base, nodeDir, known: () => feed.known() });
+  const kept = keepServices({ ...base, nodeDir, known: () => feed.known() });
   const feed: ServiceFeed = new ServiceFeed({
     ...{ services, slices, pods },
     setTable: (key, service) => (key === controlPlaneKey && relay ? relay.set(service) : table.set(key, service)),

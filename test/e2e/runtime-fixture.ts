@@ -37,6 +37,8 @@ export async function createFixture(title: string): Promise<RuntimeFixture> {
     hostNetwork: false,
     namespaces: plainNamespaces,
     sysctls: {},
+    labels: {},
+    namedPorts: [],
     portMappings: [],
     ...overrides,
   });

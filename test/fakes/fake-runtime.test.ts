@@ -20,6 +20,8 @@ const sandbox = (hostPort = 0): SandboxConfig => ({
   hostNetwork: false,
   namespaces: plainNamespaces,
   sysctls: {},
+  labels: {},
+  namedPorts: [],
   portMappings: hostPort === 0 ? [] : [{ containerPort: 80, hostPort, hostIP: '', protocol: 'tcp' }],
 });
 const container = (sandboxId: string): ContainerConfig => ({

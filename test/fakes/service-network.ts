@@ -28,6 +28,7 @@ export interface ServiceNetwork {
   /** What runs a program in the node's namespace. */
   readonly prefix: readonly string[];
   inNode(...command: string[]): string;
+  inPod(index: number, ...command: string[]): string;
   close(): Promise<void>;
 }
 
@@ -66,6 +67,7 @@ export async function createServiceNetwork(program: string, podCount = 3): Promi
       pods: pods.map(start),
       prefix: ['ip', 'netns', 'exec', node],
       inNode: (...command) => ip('netns', 'exec', node, ...command),
+      inPod: (index, ...command) => ip('netns', 'exec', pods[index] ?? '', ...command),
       close,
     };
   } catch (error) {

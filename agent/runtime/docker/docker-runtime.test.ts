@@ -155,6 +155,8 @@ describe('what the engine is sent', () => {
     hostNetwork: false,
     namespaces: plainNamespaces,
     sysctls: {},
+    labels: {},
+    namedPorts: [],
     portMappings: [
       { containerPort: 80, hostPort: 8080, hostIP: '', protocol: 'tcp' },
       { containerPort: 80, hostPort: 8081, hostIP: '127.0.0.1', protocol: 'tcp' },

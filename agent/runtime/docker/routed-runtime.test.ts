@@ -63,7 +63,7 @@ class World {
         world.held.set(address, holder);
         return address;
       },
-      async attach(address, _, onLoopback) {
+      async attach(address, _pid, _pod, onLoopback) {
         if (world.attachError) throw world.attachError;
         world.log.push(`attach ${address}${onLoopback ? ' on loopback' : ''}`);
       },

@@ -1,5 +1,6 @@
 import { type HostPorts, PortTakenError } from '../../host-ports/host-ports.ts';
 import { canPublish, isOnLoopback } from '../../host-ports/table-service.ts';
+import type { JoiningPod } from '../../pod-network/link-gate.ts';
 import { wordsOf } from '../../words-of.ts';
 import type { ObservedContainer, PortMapping, SandboxConfig } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
@@ -24,7 +25,7 @@ export interface RoutedNetwork {
    * Joins the sandbox with this process. When it returns, it can be reached; from the machine's loopback addresses as
    * well where `onLoopback` says so.
    */
-  attach(address: string, pid: number, onLoopback: boolean): Promise<void>;
+  attach(address: string, pid: number, pod: JoiningPod, onLoopback: boolean): Promise<void>;
   /** The sandbox has ended: its address is free, now or with the next full list. Never throws. */
   release(address: string, holder: string): Promise<void>;
   /** Who holds an address now. */
@@ -96,7 +97,7 @@ class RoutedSandboxes {
     const address = sandbox.ip;
     if (address === undefined || sandbox.state !== 'running' || sandbox.pid === undefined) return sandbox;
     try {
-      await this.#network.attach(address, sandbox.pid, ownPorts.some(isOnLoopback));
+      await this.#network.attach(address, sandbox.pid, joiningOf(config), ownPorts.some(isOnLoopback));
       await this.#network.ports.publish(holder, address);
     } catch (error) {
       await this.remove(sandbox.id);
@@ -184,6 +185,10 @@ class RoutedSandboxes {
 }
 
 const holderOf = ({ podUid, attempt }: { readonly podUid: string; readonly attempt: number }): string => `${podUid}/${attempt}`;
+
+const joiningOf = ({ identity, labels, namedPorts }: SandboxConfig): JoiningPod => ({
+  ...{ uid: identity.podUid, namespace: identity.podNamespace, labels, ports: namedPorts },
+});
 
 const isAlive = ({ state }: ObservedContainer): boolean => state === 'running' || state === 'created';
 

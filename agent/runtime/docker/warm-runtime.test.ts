@@ -20,6 +20,8 @@ const plain: SandboxConfig = {
   portMappings: [],
   namespaces: plainNamespaces,
   sysctls: {},
+  labels: {},
+  namedPorts: [],
 };
 
 it.each<[string, Partial<SandboxConfig>, boolean]>([

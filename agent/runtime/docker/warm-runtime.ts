@@ -88,7 +88,8 @@ const killedBySignal = 137;
 
 /** Whether a prepared network fits the sandbox. A new sandbox option does not compile until it is handled here. */
 export function isPlain(config: SandboxConfig): boolean {
-  const { identity, image: _image, hostname: _hostname, hostNetwork, portMappings, namespaces, sysctls, ...rest } = config;
+  const { identity, hostNetwork, portMappings, namespaces, sysctls, ...other } = config;
+  const { image: _image, hostname: _hostname, labels: _labels, namedPorts: _ports, ...rest } = other;
   rest satisfies Record<string, never>;
   const { pid, ipc, users } = namespaces;
   const isShared = pid !== 'container' || ipc !== 'pod' || users !== 'engine';

@@ -1,0 +1,56 @@
+import { rename, writeFile } from 'node:fs/promises';
+import { type Clock, pause } from '../client/clock.ts';
+import type { Logger } from '../client/logger.ts';
+import { wordsOf } from './words-of.ts';
+
+export interface KeptFileOptions {
+  readonly file: string;
+  /** What there is now, for JSON. */
+  readonly known: () => unknown;
+  /** What cannot be kept when it fails, for the log: "Services". */
+  readonly words: string;
+  /** After this time changes are on disk. */
+  readonly everyMs: number;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+/** Keeps what is known on the node's disk, for a restart without the server. */
+export class KeptFile {
+  readonly #options: KeptFileOptions;
+  #isDirty = false;
+  /** Why the last write failed. */
+  #failed = '';
+
+  constructor(options: KeptFileOptions) {
+    this.#options = options;
+  }
+
+  changed(): void {
+    this.#isDirty = true;
+  }
+
+  /** Until aborted; what is not written by then is written at the end. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await pause(this.#options.everyMs, signal, this.#options.clock);
+      await this.#write();
+    }
+  }
+
+  async #write(): Promise<void> {
+    if (!this.#isDirty) return;
+    this.#isDirty = false;
+    const { file, known, words, logger } = this.#options;
+    try {
+      await writeFile(`${file}.new`, JSON.stringify(known()), { mode: 0o600 });
+      await rename(`${file}.new`, file);
+      this.#failed = '';
+    } catch (error) {
+      this.#isDirty = true;
+      const message = `${words} cannot be kept for a restart without the server: ${wordsOf(error)}`;
+      if (message !== this.#failed) logger.warn({}, message);
+      this.#failed = message;
+    }
+  }
+}

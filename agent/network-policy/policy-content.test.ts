@@ -1,0 +1,208 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../api/generated/types.ts';
+import { allows, type End } from '../../test/fakes/policy-oracle.ts';
+import { PolicyTableModel } from '../../test/fakes/policy-table-model.ts';
+import { compilePolicy } from './compile-policy.ts';
+import type { PolicyPod } from './facts.ts';
+import { PolicyContent } from './policy-content.ts';
+import { renderDifference, renderInChunks } from './render-difference.ts';
+
+// Few of everything, so that policies meet.
+const oneOf = fc.constantFrom;
+const labels = fc.record({ app: oneOf('a', 'b'), tier: oneOf('x', 'y') });
+const selector = fc.oneof(
+  fc.constant({}),
+  fc.record({ matchLabels: fc.record({ app: oneOf('a', 'b') }) }),
+  fc.record({
+    matchExpressions: fc.array(
+      fc.record({
+        key: oneOf('app', 'tier', 'none'),
+        operator: oneOf('In', 'NotIn', 'Exists', 'DoesNotExist'),
+        values: fc.subarray(['a', 'x']),
+      }),
+      { minLength: 1, maxLength: 2 },
+    ),
+  }),
+);
+const namespaceSelector = fc.oneof(fc.constant({}), fc.record({ matchLabels: fc.record({ team: oneOf('s', 't') }) }));
+const block = oneOf<IPBlock>(
+  { cidr: '10.42.0.0/16', except: ['10.42.1.0/24', '10.42.0.4/30'] },
+  { cidr: '0.0.0.0/0', except: ['10.0.0.0/8'] },
+  { cidr: '0.0.0.0/0' },
+  { cidr: '10.42.0.7/29' },
+  { cidr: '192.0.2.0/24', except: ['192.0.2.0/25', '192.0.2.200/32'] },
+  { cidr: 'fd00::/8' },
+);
+const peer: fc.Arbitrary<NetworkPolicyPeer> = fc.oneof(
+  fc.record({ podSelector: selector }),
+  fc.record({ namespaceSelector }),
+  fc.record({ podSelector: selector, namespaceSelector }),
+  fc.record({ ipBlock: block }),
+);
+const port: fc.Arbitrary<NetworkPolicyPort> = fc.oneof(
+  fc.record({ protocol: oneOf('TCP', 'UDP') }),
+  fc.record({ protocol: oneOf('TCP', 'UDP'), port: oneOf({ type: 0, intVal: 80 }, { type: 0, intVal: 81 }) }),
+  fc.record({ protocol: oneOf('TCP', 'UDP'), port: oneOf({ type: 1, strVal: 'web' }, { type: 1, strVal: 'dns' }) }),
+  fc.constant({ protocol: 'TCP', port: { type: 0, intVal: 80 }, endPort: 90 }),
+);
+const few = <T>(of: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(of, { maxLength: 2 });
+const policy: fc.Arbitrary<NetworkPolicy> = fc
+  .record({
+    namespace: oneOf('n1', 'n2'),
+    podSelector: selector,
+    ingress: few(fc.record({ from: few(peer), ports: few(port) })),
+    egress: few(fc.record({ to: few(peer), ports: few(port) })),
+    policyTypes: fc.subarray(['Ingress', 'Egress']),
+  })
+  .map(({ namespace, ...spec }) => ({ metadata: { namespace, name: 'p' }, spec }));
+
+const places = ['10.42.0.2', '10.42.0.5', '10.42.0.9', '10.42.1.2', '10.42.1.9'] as const;
+const isLocal = (address: string): boolean => address.startsWith('10.42.0.');
+const named = [
+  { name: 'web', protocol: 'TCP', containerPort: 80 },
+  { name: 'web', protocol: 'TCP', containerPort: 85 },
+  { name: 'dns', protocol: 'UDP', containerPort: 81 },
+];
+const teams = { n1: 's', n2: 't' };
+const pod = fc
+  .record({ namespace: oneOf('n1' as const, 'n2' as const), labels, ports: fc.subarray(named) })
+  .map((facts) => ({ ...facts, namespaceLabels: { team: teams[facts.namespace] } }));
+
+type Change =
+  | { readonly kind: 'policy'; readonly key: string; readonly policy: NetworkPolicy | undefined }
+  | { readonly kind: 'pod'; readonly address: string; readonly pod: Omit<PolicyPod, 'addresses'> | undefined };
+const change: fc.Arbitrary<Change> = fc.oneof(
+  fc.record({ kind: fc.constant('policy' as const), key: oneOf('1', '2', '3'), policy: fc.option(policy, { nil: undefined }) }),
+  fc.record({ kind: fc.constant('pod' as const), address: oneOf(...places), pod: fc.option(pod, { nil: undefined }) }),
+);
+
+function setIn(content: PolicyContent, each: Change): void {
+  if (each.kind === 'policy') {
+    content.setPolicy(each.key, each.policy && compilePolicy(each.policy));
+    return;
+  }
+  content.setPeer(each.address, each.pod && { ...each.pod, addresses: [each.address] });
+  if (isLocal(each.address)) content.setLocal(each.address, each.pod ?? null);
+}
+
+it('lets through what the policies say, after any changes, and comes to the same content as when built at once', () => {
+  fc.assert(
+    fc.property(fc.array(fc.array(change, { minLength: 1, maxLength: 4 }), { maxLength: 10 }), (batches) => {
+      const [content, model] = [new PolicyContent(), new PolicyTableModel()];
+      for (const batch of batches) {
+        for (const each of batch) setIn(content, each);
+        model.apply(content.difference());
+      }
+      const last = new Map(batches.flat().map((each) => [each.kind === 'policy' ? each.key : each.address, each]));
+      const [fresh, atOnce, rebuilt] = [new PolicyContent(), new PolicyTableModel(), new PolicyTableModel()];
+      for (const each of [...last.values()].reverse()) setIn(fresh, each);
+      atOnce.apply(fresh.whole());
+      rebuilt.apply(content.whole());
+      expect(model.content()).toEqual(atOnce.content());
+      expect(rebuilt.content()).toEqual(atOnce.content());
+
+      const policies = [...last.values()].flatMap((each) => (each.kind === 'policy' && each.policy ? [each.policy] : []));
+      const ends: End[] = [...last.values()].flatMap((each) =>
+        each.kind === 'pod' && each.pod ? [{ address: each.address, pod: each.pod }] : [],
+      );
+      const outside: End[] = [{ address: '192.0.2.1' }, { address: '192.0.2.130' }, { address: '10.42.9.9' }];
+      for (const from of [...ends, ...outside])
+        for (const to of [...ends, ...outside])
+          for (const [protocol, port] of [
+            ['TCP', 80],
+            ['TCP', 85],
+            ['TCP', 91],
+            ['UDP', 81],
+            ['UDP', 80],
+          ] as const) {
+            const packet = { from: from.address, to: to.address, protocol, port };
+            if (!isLocal(packet.from) && !isLocal(packet.to)) continue;
+            const wanted = allowsHere(policies, from, to, protocol, port);
+            expect(model.lets(packet), JSON.stringify({ packet, policies })).toBe(wanted);
+          }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+/** What this node has to look at: the egress of its own pods, and their ingress. */
+function allowsHere(policies: readonly NetworkPolicy[], from: End, to: End, protocol: string, port: number): boolean {
+  const types = (policy: NetworkPolicy, type: string): NetworkPolicy[] => {
+    const { policyTypes = [], egress = [] } = policy.spec ?? {};
+    const own = policyTypes.length > 0 ? policyTypes : egress.length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
+    return own.includes(type) ? [{ ...policy, spec: { ...policy.spec, policyTypes: [type] } }] : [];
+  };
+  const counted = policies.flatMap((policy) => [
+    ...(isLocal(from.address) ? types(policy, 'Egress') : []),
+    ...(isLocal(to.address) ? types(policy, 'Ingress') : []),
+  ]);
+  return allows(counted, { from, to, protocol, port });
+}
+
+const web = (address: string, app = 'web'): PolicyPod => ({
+  ...{ namespace: 'shop', labels: { app }, ports: [], namespaceLabels: {}, addresses: [address] },
+});
+const fromWeb: NetworkPolicy = {
+  metadata: { namespace: 'shop', name: 'db' },
+  spec: {
+    podSelector: { matchLabels: { app: 'db' } },
+    policyTypes: ['Ingress'],
+    ingress: [
+      { from: [{ podSelector: { matchLabels: { app: 'web' } } }], ports: [{ protocol: 'TCP', port: { type: 0, intVal: 5432 } }] },
+    ],
+  },
+};
+
+it('changes one element when a peer comes, and nothing when nothing has changed', () => {
+  const content = new PolicyContent();
+  content.setPolicy('shop/db', compilePolicy(fromWeb));
+  content.setLocal('10.42.0.2', web('10.42.0.2', 'db'));
+  const [first] = [...content.whole().addedChains];
+  const set = first!.sets[0]!.name;
+  expect(first!.rules).toEqual([`ip saddr @${set} meta l4proto . th dport { tcp . 5432 } return`, 'drop']);
+  content.setPeer('1', web('10.42.1.7'));
+  expect(renderDifference('T', content.difference())).toBe(`add element inet T ${set} { 10.42.1.7 }`);
+  content.setPeer('1', web('10.42.1.7'));
+  expect(renderDifference('T', content.difference())).toBe('');
+  content.setPeer('1', undefined);
+  expect(renderDifference('T', content.difference())).toBe(`delete element inet T ${set} { 10.42.1.7 }`);
+});
+
+it('shares a chain between pods of the same policies, and takes it away with the last', () => {
+  const content = new PolicyContent();
+  content.setPolicy('shop/db', compilePolicy(fromWeb));
+  content.setLocal('10.42.0.2', web('10.42.0.2', 'db'));
+  content.setLocal('10.42.0.3', web('10.42.0.3', 'db'));
+  expect(content.difference()).toMatchObject({ addedChains: [{}], addedSets: [{}] });
+  content.setLocal('10.42.0.2', null);
+  expect(content.difference()).toMatchObject({ removedChains: [], removed: [{}, {}] });
+  content.setLocal('10.42.0.3', null);
+  const { removedChains, removedSets } = content.difference();
+  expect([removedChains[0], removedSets[0]]).toEqual([expect.stringMatching(/^ingress_/), expect.stringMatching(/^pods_/)]);
+  expect(content.elementCount).toBe(0);
+});
+
+it('closes a pod that nothing is known of while there is any policy', () => {
+  const [content, model] = [new PolicyContent(), new PolicyTableModel()];
+  const packet = { from: '10.42.1.1', to: '10.42.0.2', protocol: 'TCP', port: 80 };
+  content.setLocal('10.42.0.2', undefined);
+  model.apply(content.difference());
+  expect(model.lets(packet)).toBe(true);
+  content.setPolicy('other/p', compilePolicy({ ...fromWeb, metadata: { namespace: 'other', name: 'p' } }));
+  model.apply(content.difference());
+  expect([model.lets(packet), model.lets({ ...packet, from: packet.to, to: packet.from })]).toEqual([false, false]);
+  content.setPolicy('other/p', undefined);
+  model.apply(content.difference());
+  expect(model.lets(packet)).toBe(true);
+});
+
+it('is written in transactions of a bounded number of elements, sets and chains first', () => {
+  const content = new PolicyContent();
+  content.setPolicy('shop/db', compilePolicy(fromWeb));
+  content.setLocal('10.42.0.2', web('10.42.0.2', 'db'));
+  for (let i = 1; i <= 20; i++) content.setPeer(`${i}`, web(`10.42.1.${i}`));
+  const chunks = [...renderInChunks('T', content.whole(), 8)];
+  expect(chunks[0]).toMatch(/^add set inet T pods_\w+ { type ipv4_addr; }; add chain inet T ingress_\w+; add rule/);
+  expect(chunks.slice(1).map((chunk) => chunk.split(/, |; /).length)).toEqual([8, 8, 6]);
+});

@@ -1,0 +1,87 @@
+import { type Clock, pause } from '../../client/clock.ts';
+import type { AddressOfPod, JoiningPod, LinkGate } from '../pod-network/link-gate.ts';
+import type { PolicyFeed } from './policy-feed.ts';
+import type { PolicyTable } from './policy-table.ts';
+
+interface Open {
+  readonly feed: Pick<PolicyFeed, 'admit' | 'found' | 'left'>;
+  readonly table: Pick<PolicyTable, 'settled' | 'figures'>;
+}
+
+/** So long a pod waits for its policies before its start counts as failed; it is tried again with back-off. */
+const patienceMs = 10_000;
+
+/**
+ * Lets pods into the network when their policies are in force. Until `open` there is nothing to wait for: the node knows
+ * no cluster with policies.
+ */
+export class PolicyGate implements LinkGate {
+  readonly #clock: Clock;
+  #open: Open | undefined;
+  #isClosed = false;
+  /** What came before it was opened. */
+  readonly #early = new Map<string, JoiningPod>();
+  #found: readonly AddressOfPod[] | undefined;
+  readonly #hasFound = new AbortController();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async admit(address: string, pod: JoiningPod): Promise<void> {
+    if (this.#open === undefined) {
+      this.#early.set(address, pod);
+      return;
+    }
+    const { feed, table } = this.#open;
+    feed.admit(address, pod.uid, pod);
+    const late = new AbortController();
+    const isSettled = await Promise.race([
+      table.settled().then(() => true),
+      pause(patienceMs, late.signal, this.#clock).then(() => false),
+    ]);
+    late.abort();
+    if (this.#isClosed) throw new Error('the agent is being stopped');
+    if (isSettled) return;
+    throw new Error(
+      table.figures().builds === 0
+        ? "the network policies are not known yet: the server has not told them since the agent's start"
+        : 'its network policies could not be written within 10 s: see the log of the agent',
+    );
+  }
+
+  found(all: readonly AddressOfPod[]): void {
+    if (this.#open) this.#open.feed.found(all);
+    else this.#found = all;
+    this.#hasFound.abort();
+  }
+
+  left(address: string): void {
+    this.#early.delete(address);
+    this.#open?.feed.left(address);
+  }
+
+  /** From here on pods wait. */
+  open(parts: Open): void {
+    this.#open = parts;
+    parts.feed.found(this.#found ?? []);
+    for (const [address, pod] of this.#early) parts.feed.admit(address, pod.uid, pod);
+    this.#early.clear();
+    this.#found = undefined;
+  }
+
+  /** Nothing keeps the table any more. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** Resolves when it is known which addresses are in use, or when aborted. */
+  async untilFound(signal: AbortSignal): Promise<void> {
+    if (this.#hasFound.signal.aborted) return;
+    const either = AbortSignal.any([signal, this.#hasFound.signal]);
+    await new Promise<void>((resolve) => {
+      if (either.aborted) resolve();
+      either.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+}
