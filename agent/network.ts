@@ -2,11 +2,13 @@ import type { NodeNetwork, Pod } from '../api/generated/types.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { systemClock } from '../client/clock.ts';
 import { createInformer, type Informer } from '../client/informer/informer.ts';
+import { removeAnnounced } from './announcer/link-addresses.ts';
 import type { MachineInventory } from './machine/inventory.ts';
 import type { AgentOptions } from './options.ts';
 import type { Drained } from './pod/stop-containers.ts';
 import { tagOf } from './pod-network/link-commands.ts';
 import { hasPodNetwork, NodePodNetwork, removePodNetwork } from './pod-network/node-pod-network.ts';
+import { createShell } from './pod-network/shell.ts';
 import { removeServiceTable } from './service-table/service-table.ts';
 import type { Draining } from './services/draining.ts';
 import { runServices } from './services/run-services.ts';
@@ -38,11 +40,11 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
   const networks = createInformer<NodeNetwork>({ client: client.nodeNetworks, name: 'nodenetworks', clock, logger });
   const network = new NodePodNetwork({ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger });
   let draining: Draining | undefined;
-  const carry = async ({ pods, metrics }: NetworkMachine, signal: AbortSignal): Promise<void> => {
+  const carry = async (address: string, { pods, metrics }: NetworkMachine, signal: AbortSignal): Promise<void> => {
     const ground = await network.groundOr(signal);
     if (ground === undefined) return;
     const tag = tagOf({ dataDir, nodeName });
-    const known = { nodeName, nodeDir, tag, networks, pods, ground };
+    const known = { nodeName, nodeDir, tag, networks, pods, ground, address };
     const onDraining = (made: Draining) => {
       draining = made;
     };
@@ -53,13 +55,14 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
     drained: (pod, gracePeriodSeconds, signal) => draining?.until(pod, gracePeriodSeconds, signal),
     run(machine, signal) {
       const address = machine.inventory.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';
-      return Promise.all([networks.run(signal), network.run(address, signal), carry(machine, signal)]);
+      return Promise.all([networks.run(signal), network.run(address, signal), carry(address, machine, signal)]);
     },
   };
 }
 
 /** Removes all that agents of this node made of a network, when its containers are gone. False: there was none. */
 export async function removeNetwork(dataDir: string, nodeName: string, nodeDir: string): Promise<boolean> {
+  await removeAnnounced(nodeDir, createShell());
   if (!(await removePodNetwork(dataDir, nodeName, nodeDir))) return false;
   await removeServiceTable({ cluster: tagOf({ dataDir, nodeName }), node: nodeName });
   return true;

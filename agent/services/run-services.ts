@@ -2,8 +2,12 @@ import type { EndpointSlice, NodeNetwork, Pod, Service } from '../../api/generat
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Client } from '../../client/client.ts';
 import { type Clock, pause } from '../../client/clock.ts';
+import { createEventRecorder } from '../../client/events/events.ts';
+import { referenceTo } from '../../client/events/reference.ts';
 import { createInformer, type Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
+import { openAnnouncer } from '../announcer/open-announcer.ts';
+import { HealthPorts } from '../health-ports/health-ports.ts';
 import { namesAddressOf } from '../pod-network/gateway-link.ts';
 import type { ServicesGround } from '../pod-network/node-pod-network.ts';
 import { createServiceTable, type ServiceTable } from '../service-table/service-table.ts';
@@ -15,7 +19,7 @@ import { slimService, slimSlice } from './slim-objects.ts';
 import { otherResolvers } from './views.ts';
 
 export interface ServicesOptions {
-  readonly client: Pick<Client, 'services' | 'endpointSlices'>;
+  readonly client: Pick<Client, 'services' | 'endpointSlices' | 'leases' | 'events'>;
   readonly nodeName: string;
   readonly nodeDir: string;
   /** Tells installations on one machine apart. */
@@ -24,6 +28,8 @@ export interface ServicesOptions {
   /** This node's. */
   readonly pods: Informer<Pod>;
   readonly ground: ServicesGround;
+  /** The node's InternalIP. */
+  readonly address: string;
   readonly metrics: MetricsRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -58,14 +64,22 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
     snapshot: () => feed.snapshot(),
   });
   const kept = new KeptServices({ ...base, nodeDir, known: () => feed.known() });
+  const nodes = () => networks.lister.list().map(({ metadata }) => metadata?.name ?? '');
+  const announcer = openAnnouncer({ ...base, client, nodeName, nodeDir, address: options.address, nodes });
+  const health = openHealthPorts(options, services);
   const feed: ServiceFeed = new ServiceFeed({
     ...{ services, slices, pods },
-    setTable: (key, service) => table.set(key, service),
+    setTable: (key, service) => {
+      for (const each of [table, announcer, health]) each.set(key, service);
+    },
     applyNames: (changes) => names.apply(changes),
     changed: () => kept.changed(),
   });
   const leave = [feed.follow(), followResolvers(networks, table, nodeName, ground)];
-  const synced = Promise.all([services.waitForSync(signal), slices.waitForSync(signal)]);
+  const synced = Promise.all([services.waitForSync(signal), slices.waitForSync(signal)]).then(() => {
+    // It also ends with the signal: then nothing is known to be gone.
+    if (!signal.aborted) feed.synced();
+  });
   const begin = async (): Promise<void> => {
     await Promise.race([synced, pause(keptAfterMs, signal, clock)]);
     if (!services.hasSynced() || !slices.hasSynced()) {
@@ -74,15 +88,25 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
       else await synced;
     }
     if (signal.aborted) return;
-    // It also ends with the signal: then nothing is known to be gone.
-    void synced.then(() => signal.aborted || feed.synced());
-    await Promise.all([table.run(signal), names.run(signal), kept.run(signal)]);
+    const carried = synced.then(() => table.settled());
+    const balancing = [announcer.run(carried, signal), health.run(signal)];
+    await Promise.all([table.run(signal), names.run(signal), kept.run(signal), ...balancing]);
   };
   try {
     await Promise.all([services.run(signal), slices.run(signal), begin()]);
   } finally {
     for (const each of leave) each();
   }
+}
+
+/** A port that another program has is told at the service. */
+function openHealthPorts({ client, nodeName, clock, logger }: ServicesOptions, services: Informer<Service>): HealthPorts {
+  const events = createEventRecorder({ client: client.events, component: 'agent', host: nodeName, clock, logger });
+  const onFailure = (key: string, words: string): void => {
+    const service = services.lister.get(key);
+    if (service) events.event(referenceTo('Service', service), 'Warning', 'FailedToStartServiceHealthcheck', words);
+  };
+  return new HealthPorts({ nodeName, clock, logger, onFailure });
 }
 
 /** The second name server of this node's pods follows the nodes. */
