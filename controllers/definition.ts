@@ -14,7 +14,7 @@ import type {
   Scope,
 } from '../client/index.ts';
 import type { Controller } from './controller.ts';
-import type { LoadBalancerSettings } from './load-balancer/controller.ts';
+import type { LoadBalancerSettings } from './load-balancer/address-pool.ts';
 import type { EvictionRates } from './node-lifecycle/zone-state.ts';
 import type { NodeNetworkSettings } from './node-network/decide.ts';
 import type { Outage } from './outage.ts';

@@ -36,8 +36,7 @@ import { mostListeners, openRoom, type RunControllersOptions, runTerms } from '.
 import { volumeBinding } from './volume-binding/controller.ts';
 import { volumeProtection } from './volume-protection/controller.ts';
 
-export { poolMeets } from './load-balancer/address-pool.ts';
-export { parseLoadBalancerPool } from './load-balancer/controller.ts';
+export { parseLoadBalancerPool, poolMeets } from './load-balancer/address-pool.ts';
 export type { EvictionRates } from './node-lifecycle/zone-state.ts';
 export { parseNodeRanges } from './node-ranges/decide.ts';
 export type { ControllersElection, RunControllersOptions } from './terms.ts';

@@ -61,8 +61,8 @@ interface Seen {
 }
 
 /**
- * Competes for the Leases of load balancers' addresses, and has the addresses of those that it holds on the node's link.
- * Services are set as they change; `run` begins when all are known.
+ * Competes for the Leases of load balancers' addresses, and has the addresses of those that it holds on the node's
+ * link. Services are set as they change; `run` begins when all are known.
  */
 export class Announcer {
   readonly #options: AnnouncerOptions;

@@ -18,8 +18,9 @@ export interface LinkAddressesOptions {
 }
 
 /**
- * Addresses of load balancers on the node's link, where the kernel answers ARP requests for them. Each is there for some
- * seconds, and the kernel takes it away by itself when it is not extended: also when the agent hangs or was killed.
+ * Addresses of load balancers on the node's link, where the kernel answers ARP requests for them. Each is there for
+ * some seconds, and the kernel takes it away by itself when it is not extended: also when the agent hangs or was
+ * killed.
  */
 export class LinkAddresses {
   readonly #options: LinkAddressesOptions;

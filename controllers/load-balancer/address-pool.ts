@@ -40,6 +40,21 @@ export function parseAddressPool(text: string): AddressPool | undefined {
   return { spans, size, text: parts.join(',') };
 }
 
+/** What an operator says of load balancers. */
+export interface LoadBalancerSettings {
+  /** "192.0.2.10-192.0.2.20,192.0.2.32/28"; none when absent. */
+  readonly loadBalancerAddresses?: string | undefined;
+}
+
+/** Throws RangeError with a sentence that names the flag. */
+export function parseLoadBalancerPool({ loadBalancerAddresses: text = '' }: LoadBalancerSettings): AddressPool | undefined {
+  try {
+    return parseAddressPool(text);
+  } catch (error) {
+    throw error instanceof RangeError ? new RangeError(`--load-balancer-addresses ${error.message}`) : error;
+  }
+}
+
 function parsePart(part: string): Span {
   if (part.includes('/')) {
     try {

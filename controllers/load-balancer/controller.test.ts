@@ -3,7 +3,8 @@ import { conflict, unavailable } from '../../api/errors/index.ts';
 import type { Lease, Node, Service } from '../../api/generated/types.ts';
 import type { Informer } from '../../client/index.ts';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
-import { LoadBalancerController, parseLoadBalancerPool } from './controller.ts';
+import { parseLoadBalancerPool } from './address-pool.ts';
+import { LoadBalancerController } from './controller.ts';
 
 function createWorld(pool = '192.0.2.10-192.0.2.11') {
   const clock = createFakeClock();

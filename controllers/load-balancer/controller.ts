@@ -14,24 +14,9 @@ import type { ControllerDefinition } from '../definition.ts';
 import { OwnWrites } from '../owned-pods/own-writes.ts';
 import { StatusWriter } from '../owned-pods/status-writer.ts';
 import { rule, writeStatus } from '../rules.ts';
-import { type AddressPool, parseAddressPool } from './address-pool.ts';
+import { type AddressPool, parseLoadBalancerPool } from './address-pool.ts';
 import { decideLoadBalancers, type StatusChange } from './decide.ts';
 import { decideLeases, type LeaseStep } from './decide-leases.ts';
-
-/** What an operator says of load balancers. */
-export interface LoadBalancerSettings {
-  /** "192.0.2.10-192.0.2.20,192.0.2.32/28"; none when absent. */
-  readonly loadBalancerAddresses?: string | undefined;
-}
-
-/** Throws RangeError with a sentence that names the flag. */
-export function parseLoadBalancerPool({ loadBalancerAddresses: text = '' }: LoadBalancerSettings): AddressPool | undefined {
-  try {
-    return parseAddressPool(text);
-  } catch (error) {
-    throw error instanceof RangeError ? new RangeError(`--load-balancer-addresses ${error.message}`) : error;
-  }
-}
 
 export interface LoadBalancersOptions {
   readonly client: {
