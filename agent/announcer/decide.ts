@@ -45,8 +45,8 @@ export interface AnnouncerPlan {
 }
 
 /** Nodes that come later in the order wait so much longer each, that the first need not compete with them. */
-export const turnMs = 150;
-const mostTurns = 3;
+export const turnMs = 250;
+const mostTurns = 2;
 /** Each costs a write a second. A node that holds so many takes no more. */
 export const mostHeld = 256;
 
