@@ -2,6 +2,7 @@ import type { NodeNetwork, Pod } from '../api/generated/types.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { systemClock } from '../client/clock.ts';
 import { createInformer, type Informer } from '../client/informer/informer.ts';
+import { removeAnnounced } from './announcer/link-addresses.ts';
 import type { MachineInventory } from './machine/inventory.ts';
 import { PolicyGate } from './network-policy/policy-gate.ts';
 import { removePolicyTable } from './network-policy/policy-table.ts';
@@ -11,6 +12,7 @@ import type { Drained } from './pod/stop-containers.ts';
 import { namesAddressOf } from './pod-network/gateway-link.ts';
 import { tagOf } from './pod-network/link-commands.ts';
 import { hasPodNetwork, NodePodNetwork, removePodNetwork } from './pod-network/node-pod-network.ts';
+import { createShell } from './pod-network/shell.ts';
 import { removeServiceTable } from './service-table/service-table.ts';
 import type { Draining } from './services/draining.ts';
 import { runServices } from './services/run-services.ts';
@@ -43,11 +45,11 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
   const gate = new PolicyGate(clock);
   const network = new NodePodNetwork({ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger, gate });
   let draining: Draining | undefined;
-  const carry = async ({ pods, metrics }: NetworkMachine, signal: AbortSignal): Promise<void> => {
+  const carry = async (address: string, { pods, metrics }: NetworkMachine, signal: AbortSignal): Promise<void> => {
     const ground = await network.groundOr(signal);
     if (ground === undefined) return;
     const tag = tagOf({ dataDir, nodeName });
-    const base = { client, nodeName, nodeDir, tag, pods, metrics, clock, logger };
+    const base = { client, nodeName, nodeDir, tag, address, pods, metrics, clock, logger };
     const onDraining = (made: Draining) => {
       draining = made;
     };
@@ -62,13 +64,14 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
     drained: (pod, gracePeriodSeconds, signal) => draining?.until(pod, gracePeriodSeconds, signal),
     run(machine, signal) {
       const address = machine.inventory.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';
-      return Promise.all([networks.run(signal), network.run(address, signal), carry(machine, signal)]);
+      return Promise.all([networks.run(signal), network.run(address, signal), carry(address, machine, signal)]);
     },
   };
 }
 
 /** Removes all that agents of this node made of a network, when its containers are gone. False: there was none. */
 export async function removeNetwork(dataDir: string, nodeName: string, nodeDir: string): Promise<boolean> {
+  await removeAnnounced(nodeDir, createShell());
   if (!(await removePodNetwork(dataDir, nodeName, nodeDir))) return false;
   const owner = { cluster: tagOf({ dataDir, nodeName }), node: nodeName };
   await removeServiceTable(owner);

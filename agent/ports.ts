@@ -1,3 +1,4 @@
+import { announcedAddresses } from './announcer/link-addresses.ts';
 import { type MachineInventory, readInventory } from './machine/inventory.ts';
 import { createMachineReader, type MachineReader } from './machine/machine-reader.ts';
 import { createPodDialer, type PodDialer } from './machine/pod-dialer.ts';
@@ -79,7 +80,7 @@ export async function openPorts(options: PortsOptions): Promise<AgentPorts> {
     dialer,
     volumes: createVolumes(`${nodeDir}/pods`, { localPathFolder, warn }),
     usage: createMachineReader({ nodeName, dataDir: nodeDir }),
-    inventory: await readInventory({ dataDir: nodeDir }),
+    inventory: await readInventory({ dataDir: nodeDir, except: announcedAddresses(nodeDir) }),
     close() {
       dialer.close();
       docker.close();

@@ -14,6 +14,7 @@ import type {
   Scope,
 } from '../client/index.ts';
 import type { Controller } from './controller.ts';
+import type { LoadBalancerSettings } from './load-balancer/address-pool.ts';
 import type { EvictionRates } from './node-lifecycle/zone-state.ts';
 import type { NodeNetworkSettings } from './node-network/decide.ts';
 import type { Outage } from './outage.ts';
@@ -39,7 +40,7 @@ export interface FollowedKind {
 }
 
 /** What an operator says of controllers. */
-export interface ControllerSettings extends NodeNetworkSettings {
+export interface ControllerSettings extends NodeNetworkSettings, LoadBalancerSettings {
   /** How long a node's agent may say nothing (default 30 s). */
   readonly nodeGraceMs?: number;
   /** How fast nodes that are lost may be given up; what is left out is Kubernetes' figure. */

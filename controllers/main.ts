@@ -15,6 +15,7 @@ import { finishedJobs } from './finished-jobs/controller.ts';
 import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/controller.ts';
 import { job } from './job/controller.ts';
 import { jobLeftovers } from './job/leftovers.ts';
+import { loadBalancers } from './load-balancer/controller.ts';
 import { localPath } from './local-path/controller.ts';
 import { namespaces } from './namespace/controller.ts';
 import { nodeLeftovers } from './node-leftovers/controller.ts';
@@ -35,6 +36,7 @@ import { mostListeners, openRoom, type RunControllersOptions, runTerms } from '.
 import { volumeBinding } from './volume-binding/controller.ts';
 import { volumeProtection } from './volume-protection/controller.ts';
 
+export { parseLoadBalancerPool, poolMeets } from './load-balancer/address-pool.ts';
 export type { EvictionRates } from './node-lifecycle/zone-state.ts';
 export { parseNodeRanges } from './node-ranges/decide.ts';
 export type { ControllersElection, RunControllersOptions } from './terms.ts';
@@ -71,6 +73,7 @@ const definitions: readonly ControllerDefinition[] = [
   endpointsDefinition,
   nodeRanges,
   podAddresses,
+  loadBalancers,
 ];
 
 /** What all controllers together may do, for the role of the process that runs them (`ControllerDefinition.rules`). */

@@ -13,6 +13,8 @@ export interface InventoryOptions {
   readonly root?: string | undefined;
   /** The address others reach this node at; by default the default route's. */
   readonly address?: string | undefined;
+  /** Addresses that are not the machine's for long, and never the node's: those of load balancers. */
+  readonly except?: readonly string[] | undefined;
 }
 
 /**
@@ -47,6 +49,7 @@ export async function readInventory(options: InventoryOptions): Promise<MachineI
       interfaces: networkInterfaces(),
       defaultInterface: parseDefaultInterface(readSmallFile(join(root, 'proc/net/route')) ?? ''),
       address: options.address,
+      except: options.except,
     }),
     nodeInfo: readNodeInfo(root, system, ids),
   };
@@ -81,6 +84,7 @@ export interface AddressFacts {
   readonly interfaces: ReturnType<typeof networkInterfaces>;
   readonly defaultInterface: string | undefined;
   readonly address: string | undefined;
+  readonly except?: readonly string[] | undefined;
 }
 
 /**
@@ -93,7 +97,9 @@ export function computeAddresses(facts: AddressFacts): NodeAddress[] {
     ...named(facts.defaultInterface),
     ...Object.values(facts.interfaces).flatMap((addresses) => addresses ?? []),
   ];
-  const outward = candidates.filter(({ internal, scopeid }) => !internal && !scopeid);
+  const outward = candidates.filter(
+    ({ internal, scopeid, address }) => !internal && !scopeid && !facts.except?.includes(address),
+  );
   const chosen = outward.find(({ family }) => family === 'IPv4') ?? outward[0];
   return [
     { type: 'InternalIP', address: facts.address ?? chosen?.address ?? '127.0.0.1' },

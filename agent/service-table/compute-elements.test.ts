@@ -118,3 +118,19 @@ it('leaves a node port out that another program holds on all addresses, and name
   expect(listed(service, held).filter((line) => line.startsWith('ports'))).toEqual(['ports tcp . 30081 : goto refuse']);
   expect(computeHeldElements(held)).toEqual([{ set: 'held', key: '127.0.0.1 . tcp . 30081', value: '' }]);
 });
+
+it('guards load balancer addresses with the sources that may use them, and closes their node ports there', () => {
+  const service = tableService('10.43.0.1', [port(80, [], { nodePort: 30080 }), port(53, [], { protocol: 'UDP' })], {
+    externalAddresses: ['198.51.100.1'],
+    loadBalancerAddresses: ['198.51.100.2'],
+    sourceRanges: ['10.0.0.0/8', 'fd00::/8'],
+  });
+  expect(listed(service).filter((line) => /^(guarded|allowed|held)/.test(line))).toEqual([
+    'allowed 198.51.100.2 . tcp . 80 : 10.0.0.0/8 198.51.100.2/32',
+    'allowed 198.51.100.2 . udp . 53 : 10.0.0.0/8 198.51.100.2/32',
+    'guarded 198.51.100.2 . tcp . 80',
+    'guarded 198.51.100.2 . udp . 53',
+    'held 198.51.100.2 . tcp . 30080',
+  ]);
+  expect(listed({ ...service, sourceRanges: ['0.0.0.0/0'] }).join()).not.toMatch(/guarded|allowed/);
+});

@@ -1,9 +1,13 @@
 import { isIPv4 } from 'node:net';
+import { allowedSources } from './allowed-sources.ts';
 import { type Choice, chooseEndpoints } from './choose-endpoints.ts';
 import { isStanding, nameOfChain, outsideOffset, type SetName, type Spread, type TableSettings } from './layout.ts';
 import { type HeldPort, isPort, type TableEndpoint, type TablePort, type TableService } from './service.ts';
 
-/** One element of a set or map, as nft writes it; `value` is empty in a set. */
+/**
+ * One element of a set or map, as nft writes it; `value` is empty in a set. In `allowed` an element stands for all
+ * sources of a front, which are its value with spaces between: so two Services with one front never overlap.
+ */
 export interface TableElement {
   readonly set: SetName;
   readonly key: string;
@@ -71,6 +75,17 @@ function addPort(content: Content, service: TableService, port: TablePort, node:
     if (keeps) content.addFront(front, 'outside', here);
     content.add('external', front.key, '');
     content.add('sources', front.key, keeps ? 'return' : 'goto masquerade_it');
+  }
+  const { sourceRanges } = service;
+  for (const address of sourceRanges ? new Set(service.loadBalancerAddresses.filter(isIPv4)) : []) {
+    const allowed = allowedSources(sourceRanges ?? [], address);
+    if (allowed === 'all') continue;
+    const { key } = frontOf(address);
+    content.add('guarded', key, '');
+    content.add('allowed', key, allowed.join(' '));
+    // Else its node port at this address would be a way around.
+    if (port.nodePort !== undefined && isPort(port.nodePort))
+      content.add('held', `${address} . ${protocol} . ${port.nodePort}`, '');
   }
   const isHeld = held.some((one) => one.address === undefined && one.protocol === port.protocol && one.port === port.nodePort);
   if (port.nodePort !== undefined && isPort(port.nodePort) && !isHeld) {

@@ -54,6 +54,10 @@ export const sets = {
   masqueraded_ports: `set type ${portOnly}`,
   /** Ports on single addresses of the node that another program listens on. */
   held: `set type ${addressPort}`,
+  /** Fronts that only some sources may use. */
+  guarded: `set type ${addressPort}`,
+  /** address . protocol . port . source: who may use a guarded front. */
+  allowed: `set type ${addressPort} . ipv4_addr; flags interval`,
 } as const;
 
 export type SetName = keyof typeof sets;
@@ -178,6 +182,7 @@ export function renderEntry(table: string, { loopback }: TableSettings): string 
     ...original(own, '@external', ' ct mark set 0'),
     ...original('', '@external_ports', ' ct mark set 0'),
   ].map(clear);
+  const barred = `${front} @guarded ${front} . ip saddr != @allowed drop`;
   const guard = ['iif != "lo" ip daddr 127.0.0.0/8 drop'];
   return [
     ...rulesIn(table, 'from_outside', [...notForPorts, 'meta l4proto . th dport vmap @outside_ports']),
@@ -186,6 +191,7 @@ export function renderEntry(table: string, { loopback }: TableSettings): string 
       table,
       'prerouting',
       [
+        barred,
         `ip saddr != @pod_ranges ${front} vmap @outside`,
         `${front} vmap @services`,
         'fib daddr type local ip saddr != @pod_ranges jump from_outside',
@@ -197,7 +203,7 @@ export function renderEntry(table: string, { loopback }: TableSettings): string 
     ...rulesIn(
       table,
       'output',
-      [`${front} vmap @services`, 'fib daddr type local jump node_ports', refuseUnknown],
+      [barred, `${front} vmap @services`, 'fib daddr type local jump node_ports', refuseUnknown],
       'nat hook output priority -99',
     ),
     ...rulesIn(table, 'clear_arriving', clearing, 'filter hook prerouting priority -98'),

@@ -22,13 +22,16 @@ export function* renderInChunks(table: string, whole: ContentDifference, size: n
   }
 }
 
+const textOf = (verb: 'add' | 'delete', key: string, value: string): string =>
+  value === '' || verb === 'delete' ? key : `${key} : ${value}`;
+
 function renderElements(verb: 'add' | 'delete', table: string, elements: readonly TableElement[]): string[] {
   const bySet = new Map<SetName, string[]>();
   for (const { set, key, value } of elements) {
     const list = bySet.get(set);
-    const text = value === '' || verb === 'delete' ? key : `${key} : ${value}`;
-    if (list === undefined) bySet.set(set, [text]);
-    else list.push(text);
+    const texts = set === 'allowed' ? value.split(' ').map((range) => `${key} . ${range}`) : [textOf(verb, key, value)];
+    if (list === undefined) bySet.set(set, texts);
+    else list.push(...texts);
   }
   return [...bySet].map(([set, texts]) => `${verb} element ip ${table} ${set} { ${texts.join(', ')} }`);
 }

@@ -31,6 +31,10 @@ export interface TableService {
   /** `spec.externalIPs`. */
   readonly externalAddresses: readonly string[];
   readonly loadBalancerAddresses: readonly string[];
+  /** `spec.loadBalancerSourceRanges`: who may use them. Undefined: all. What is no IPv4 range lets nothing in. */
+  readonly sourceRanges?: readonly string[] | undefined;
+  /** `spec.healthCheckNodePort`; undefined where the Service has none. */
+  readonly healthPort?: number | undefined;
   readonly ports: readonly TablePort[];
   /** Affinity of clients by address for this many seconds; undefined for none. */
   readonly affinitySeconds?: number | undefined;

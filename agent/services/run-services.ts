@@ -4,10 +4,14 @@ import { controlPlaneService } from '../../api/meta/control-plane.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Client } from '../../client/client.ts';
 import { type Clock, pause } from '../../client/clock.ts';
+import { createEventRecorder } from '../../client/events/events.ts';
+import { referenceTo } from '../../client/events/reference.ts';
 import { createInformer, type Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
+import { openAnnouncer } from '../announcer/open-announcer.ts';
 import { RelayKeeper } from '../api-relay/relay-keeper.ts';
 import { isOfThisMachine } from '../api-relay/sources.ts';
+import { HealthPorts } from '../health-ports/health-ports.ts';
 import type { HostPorts } from '../host-ports/host-ports.ts';
 import { namesAddressOf } from '../pod-network/gateway-link.ts';
 import type { ServicesGround } from '../pod-network/node-pod-network.ts';
@@ -20,7 +24,7 @@ import { slimService, slimSlice } from './slim-objects.ts';
 import { otherResolvers } from './views.ts';
 
 export interface ServicesOptions {
-  readonly client: Pick<Client, 'services' | 'endpointSlices'>;
+  readonly client: Pick<Client, 'services' | 'endpointSlices' | 'leases' | 'events'>;
   readonly nodeName: string;
   readonly nodeDir: string;
   /** Tells installations on one machine apart. */
@@ -31,6 +35,8 @@ export interface ServicesOptions {
   /** This node's. */
   readonly pods: Informer<Pod>;
   readonly ground: ServicesGround;
+  /** The node's InternalIP. */
+  readonly address: string;
   readonly metrics: MetricsRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -72,9 +78,15 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   });
   const relay = relayOf(options, table);
   const kept = keepServices({ ...base, nodeDir, known: () => feed.known() });
+  const nodes = () => networks.lister.list().map(({ metadata }) => metadata?.name ?? '');
+  const announcer = openAnnouncer({ ...base, client, nodeName, nodeDir, address: options.address, nodes });
+  const health = openHealthPorts(options, services);
   const feed: ServiceFeed = new ServiceFeed({
     ...{ services, slices, pods },
-    setTable: (key, service) => (key === controlPlaneKey && relay ? relay.set(service) : table.set(key, service)),
+    setTable: (key, service) => {
+      if (key === controlPlaneKey && relay) return relay.set(service);
+      for (const each of [table, announcer, health]) each.set(key, service);
+    },
     applyNames: (changes) => names.apply(changes),
     changed: () => kept.changed(),
   });
@@ -89,8 +101,10 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
     }
     if (signal.aborted) return;
     // It also ends with the signal: then nothing is known to be gone.
-    void synced.then(() => signal.aborted || feed.synced());
-    await Promise.all([table.run(signal), names.run(signal), kept.run(signal), relay?.run(signal)]);
+    const whole = synced.then(() => signal.aborted || feed.synced());
+    const carried = whole.then(() => table.settled());
+    const balancing = [announcer.run(carried, signal), health.run(signal)];
+    await Promise.all([table.run(signal), names.run(signal), kept.run(signal), relay?.run(signal), ...balancing]);
   };
   try {
     await Promise.all([services.run(signal), slices.run(signal), begin()]);
@@ -118,6 +132,16 @@ function remembered<T>(read: () => T, clock: Clock): () => T {
     if (last === undefined || clock.now() - last.at > interfacesMs) last = { at: clock.now(), value: read() };
     return last.value;
   };
+}
+
+/** A port that another program has is told at the service. */
+function openHealthPorts({ client, nodeName, clock, logger }: ServicesOptions, services: Informer<Service>): HealthPorts {
+  const events = createEventRecorder({ client: client.events, component: 'agent', host: nodeName, clock, logger });
+  const onFailure = (key: string, words: string): void => {
+    const service = services.lister.get(key);
+    if (service) events.event(referenceTo('Service', service), 'Warning', 'FailedToStartServiceHealthcheck', words);
+  };
+  return new HealthPorts({ nodeName, clock, logger, onFailure });
 }
 
 /** The second name server of this node's pods follows the nodes. */

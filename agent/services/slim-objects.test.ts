@@ -10,6 +10,7 @@ it('keeps of a Service what carries connections and answers names', () => {
     ...{ type: 'LoadBalancer', clusterIP: '10.43.0.9', clusterIPs: ['10.43.0.9'], externalIPs: ['10.0.0.9'] },
     ...{ sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } } },
     ...{ internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local', publishNotReadyAddresses: true },
+    ...{ loadBalancerSourceRanges: ['10.9.0.0/16'], healthCheckNodePort: 30_001 },
     ports: [{ name: 'http', protocol: 'TCP', port: 80, nodePort: 30_080 }],
   };
   const status: Service['status'] = { loadBalancer: { ingress: [{ ip: '10.0.0.8', ipMode: 'VIP' }] } };
@@ -17,7 +18,7 @@ it('keeps of a Service what carries connections and answers names', () => {
     metadata: { ...identity, ...more },
     spec: {
       ...spec,
-      ...{ selector: { app: 'x' }, healthCheckNodePort: 30_001 },
+      ...{ selector: { app: 'x' }, loadBalancerClass: 'a/b' },
       ports: [{ ...spec.ports![0]!, appProtocol: 'http', targetPort: { type: 0, intVal: 8080 } }],
     },
     status: { ...status, conditions: [{ type: 'Ready' }] },

@@ -9,7 +9,9 @@ export function slimService({ metadata, spec, status }: Service): Service {
   if (!spec) return { metadata: identityOf(metadata) };
   const { type, clusterIP, clusterIPs, externalIPs, externalName, publishNotReadyAddresses, ports } = spec;
   const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, externalTrafficPolicy } = spec;
+  const { loadBalancerSourceRanges, healthCheckNodePort } = spec;
   const kept = {
+    ...{ loadBalancerSourceRanges, healthCheckNodePort },
     ...{ type, clusterIP, clusterIPs, externalIPs, externalName, publishNotReadyAddresses },
     ...{ sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, externalTrafficPolicy },
     ports: ports?.map(({ name, protocol, port, nodePort }) => definedOf({ name, protocol, port, nodePort })),

@@ -129,6 +129,20 @@ describe('the table of a Service', () => {
   });
 });
 
+describe('what a load balancer needs', () => {
+  const ingress = [{ ip: '10.0.0.1', ipMode: 'VIP' }];
+  const spec = { type: 'LoadBalancer', loadBalancerSourceRanges: ['10.9.0.0/16'], healthCheckNodePort: 30_001 };
+  it('is who may use it, and the port that tells its health', () =>
+    expect(tableServiceOf(service(spec), [])).toMatchObject({ sourceRanges: ['10.9.0.0/16'], healthPort: 30_001 }));
+
+  it('is left out where the Service says nothing of it, and where it is of another type', () => {
+    expect(tableServiceOf(service({ type: 'LoadBalancer' }), [])).not.toHaveProperty('sourceRanges');
+    const changed = { ...service({ ...spec, type: 'NodePort' }), status: { loadBalancer: { ingress } } };
+    expect(tableServiceOf(changed, [])).toMatchObject({ loadBalancerAddresses: [] });
+    expect(tableServiceOf(changed, [])).not.toHaveProperty('sourceRanges');
+  });
+});
+
 describe('what the resolver knows', () => {
   it('of a Service', () => {
     const ports = [{ name: 'http', protocol: 'TCP', port: 80 }, { port: 81 }];

@@ -20,11 +20,15 @@ export function tableServiceOf({ spec = {}, status }: Service, slices: readonly 
   const { type, clusterIP = '', clusterIPs = [clusterIP], externalIPs = [], sessionAffinity, sessionAffinityConfig } = spec;
   if (type === 'ExternalName' || clusterIPs.includes('None')) return undefined;
   const timeout = sessionAffinityConfig?.clientIP?.timeoutSeconds ?? affinitySeconds;
-  const ingress = status?.loadBalancer?.ingress ?? [];
+  // A service of another type has lost what its status may still say.
+  const ingress = type === 'LoadBalancer' ? (status?.loadBalancer?.ingress ?? []) : [];
+  const { loadBalancerSourceRanges: sources = [], healthCheckNodePort } = spec;
   return {
     clusterAddresses: clusterIPs.filter((address) => address !== ''),
     externalAddresses: externalIPs,
     loadBalancerAddresses: ingress.flatMap(({ ip, ipMode }) => (ip && ipMode !== 'Proxy' ? [ip] : [])),
+    ...(type === 'LoadBalancer' && sources.length > 0 && { sourceRanges: sources }),
+    ...(healthCheckNodePort && { healthPort: healthCheckNodePort }),
     ports: (spec.ports ?? []).flatMap((port) => tablePortOf(port, slices)),
     ...(sessionAffinity === 'ClientIP' && { affinitySeconds: timeout }),
     internalPolicy: policyOf(spec.internalTrafficPolicy),

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { toJson } from '../../api/codec/json.ts';
-import type { NetworkPolicy, Pod, ServiceSpec } from '../../api/generated/types.ts';
+import type { NetworkPolicy, Pod, ServiceSpec, ServiceStatus } from '../../api/generated/types.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import { answerOfService } from './service-answer.ts';
 import { answerText } from './workload-report.ts';
@@ -30,9 +30,18 @@ const crashing = {
   ],
 };
 
-function why(pods: readonly Pod[], spec: ServiceSpec = {}, policies: readonly NetworkPolicy[] = [], name = 'web'): string {
+function why(
+  pods: readonly Pod[],
+  spec: ServiceSpec = {},
+  policies: readonly NetworkPolicy[] = [],
+  { name = 'web', status = {} }: { readonly name?: string; readonly status?: ServiceStatus } = {},
+): string {
   const ports = [{ port: 80, protocol: 'TCP', targetPort: { type: 1, strVal: 'web' } }];
-  const service = { metadata: { name, namespace: 'default' }, spec: { type: 'ClusterIP', selector, ports, ...spec } };
+  const service = {
+    metadata: { name, namespace: 'default' },
+    spec: { type: 'ClusterIP', selector, ports, ...spec },
+    status,
+  };
   const trees = pods.map((pod) => toJson(kindNamed('Pod'), pod));
   return answerText(answerOfService({ service, pods, trees, policies, now: 0 }));
 }
@@ -75,7 +84,7 @@ it('a port by a name that pods do not have is said, with those that they have', 
 
 it('services without pods of their own say so', () => {
   expect(why([], { selector: {} })).toContain('has no selector: its endpoints are those that a user writes');
-  expect(why([], { selector: {} }, [], 'berth')).toBe(
+  expect(why([], { selector: {} }, [], { name: 'berth' })).toBe(
     'service default/berth stands for the API server, to which each agent leads the pods of its node, and has no endpoints.\n',
   );
   expect(why([], { type: 'ExternalName', externalName: 'example.com' })).toContain('stands for the name example.com');
@@ -95,4 +104,28 @@ it('a policy that closes the door of its pods is a note, whatever else is said',
   expect(why([podOf('a')], {}, [deny])).toMatch(/^service default\/web has endpoints: 1 of 1 .*\n\nNote: 1 of 1 pods accept no/);
   for (const pods of [[podOf('a')], [podOf('a', { ready: false })], [podOf('a', { port: 'http' }), podOf('b')]])
     expect(why(pods, {}, [deny])).toContain(note);
+});
+
+it('why a load balancer has no address, or another than it should have, is said', () => {
+  const waiting = (message: string, ...ips: string[]): ServiceStatus => ({
+    loadBalancer: { ingress: ips.map((ip) => ({ ip })) },
+    conditions: [{ type: 'berth.io/LoadBalancerAddress', status: 'False', reason: 'AddressTaken', message }],
+  });
+  const balanced: ServiceSpec = { type: 'LoadBalancer' };
+  expect(
+    why([podOf('a')], balanced, [], { status: waiting('all are taken') }),
+  ).toBe(`service default/web has endpoints, but not all is well: 1 of 1 pods with app=web,tier=front serve.
+
+its EXTERNAL-IP is pending
+  all are taken
+`);
+  expect(why([podOf('a')], balanced, [], { status: waiting('it keeps another', '192.0.2.1') })).toContain(
+    'its EXTERNAL-IP is another than spec.loadBalancerIP\n  it keeps another',
+  );
+  expect(why([], { ...balanced, selector: {} }, [], { status: waiting('none') })).toContain('EXTERNAL-IP is pending\n  none');
+  expect(why([], balanced)).toContain('the controller "load-balancer" has not given it one yet');
+  expect(why([podOf('a')], { ...balanced, loadBalancerClass: 'example.com/lb' })).toContain('of its class, "example.com/lb"');
+  expect(why([podOf('a')], balanced, [], { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } })).not.toContain(
+    'EXTERNAL-IP',
+  );
 });

@@ -1,8 +1,10 @@
 import type { NetworkPolicy, Pod, Service, ServicePort } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
+import { findCondition } from '../../api/meta/conditions.ts';
 import { isControlPlane } from '../../api/meta/control-plane.ts';
 import { formatLabels } from '../../api/meta/labels.ts';
+import { isBalancedHere, loadBalancerCondition } from '../../api/meta/load-balancers.ts';
 import type { Tree } from '../describe/json.ts';
 import { groupTroubles } from '../workload/troubles.ts';
 import { closedDoors } from './closed-doors.ts';
@@ -36,14 +38,17 @@ export function answerOfService({ service, pods, trees, policies, now }: Service
   if (isControlPlane({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' }) && Object.keys(selector).length === 0)
     return answer('up', 'stands for the API server, to which each agent leads the pods of its node, and has no endpoints');
   const shows = `"berth get endpointslices -l kubernetes.io/service-name=${metadata.name}" shows them`;
-  if (Object.keys(selector).length === 0)
-    return answer('up', `has no selector: its endpoints are those that a user writes (${shows})`);
+  const waits = addressObstacles(service);
+  if (Object.keys(selector).length === 0) {
+    const state = waits.length > 0 ? 'stuck' : 'up';
+    return answer(state, `has no selector: its endpoints are those that a user writes (${shows})`, waits);
+  }
   const matched = pods.flatMap((pod, i) => (matches(selector, pod) && !isFinished(pod) ? [{ pod, tree: trees[i] ?? {} }] : []));
   const words = formatLabels(selector);
-  if (matched.length === 0) return answer('stuck', 'has no endpoints', [nothingMatches(selector, words, pods)]);
+  if (matched.length === 0) return answer('stuck', 'has no endpoints', [nothingMatches(selector, words, pods), ...waits]);
   const serving = matched.filter(({ pod }) => isServing(service, pod));
   const selected = matched.map(({ pod }) => pod);
-  const obstacles = [...portObstacles(service, selected), ...troubles(matched, now)];
+  const obstacles = [...waits, ...portObstacles(service, selected), ...troubles(matched, now)];
   const notes = closedDoors(policies, selected);
   const counts = `${serving.length} of ${matched.length} pods with ${words} serve`;
   if (serving.length === 0) return answer('stuck', `has no endpoint that serves: ${counts}`, obstacles, notes);
@@ -60,6 +65,21 @@ function isServing({ spec }: Service, pod: Pod): boolean {
   return pod.status?.podIP
     ? spec?.publishNotReadyAddresses === true || (isPodReady(pod) && !pod.metadata?.deletionTimestamp)
     : false;
+}
+
+/** Why a service of type LoadBalancer has no address at a load balancer, or not the one that it should have. */
+function addressObstacles(service: Service): WhyObstacle[] {
+  const { spec = {}, status = {} } = service;
+  if (spec.type !== 'LoadBalancer') return [];
+  const condition = findCondition(status.conditions, loadBalancerCondition);
+  const isPending = (status.loadBalancer?.ingress ?? []).length === 0;
+  const what = isPending ? 'its EXTERNAL-IP is pending' : 'its EXTERNAL-IP is another than spec.loadBalancerIP';
+  if (condition?.status === 'False') return [{ what, pods: [], details: [condition.message ?? ''] }];
+  if (!isPending) return [];
+  const why = isBalancedHere(service)
+    ? 'the controller "load-balancer" has not given it one yet: "berth get leases -n kube-system" shows whether controllers run'
+    : `it waits for the load balancer of its class, "${spec.loadBalancerClass}", which is none of Berth's`;
+  return [{ what, pods: [], details: [why] }];
 }
 
 /** The pod that is nearest says which label differs. */

@@ -19,6 +19,14 @@ describe('the ranges of a cluster', () => {
     [{ nodeCidrMaskSize: '12' }, '--node-cidr-mask-size 12 must be between 16 and 30 for 10.42.0.0/16'],
     [{ nodeCidrMaskSize: 'x' }, '--node-cidr-mask-size "x" must be a whole number, e.g. 24'],
     [
+      { loadBalancerAddresses: '10.0.0.9-10.0.0.1' },
+      '--load-balancer-addresses has "10.0.0.9-10.0.0.1", which ends before it begins',
+    ],
+    [
+      { loadBalancerAddresses: '10.0.0.0/28,10.43.7.1' },
+      '--load-balancer-addresses 10.0.0.0/28,10.43.7.1 and --service-cidr 10.43.0.0/16 have addresses in common: give others',
+    ],
+    [
       { clusterCidr: '10.40.0.0/13' },
       '--cluster-cidr 10.40.0.0/13 and --service-cidr 10.43.0.0/16 have addresses in common: give ranges apart',
     ],
@@ -29,8 +37,7 @@ describe('the ranges of a cluster', () => {
   ])('are refused at the start: %j', async (flags, sentence) => expect(await networkErrors(flags)).toEqual([sentence]));
 
   it('go to the controllers as numbers and texts', () =>
-    expect(networkSettingsOf({ clusterDomain: 'example.org', nodeCidrMaskSize: '26' })).toEqual({
-      clusterDomain: 'example.org',
-      nodeCidrMaskSize: 26,
-    }));
+    expect(
+      networkSettingsOf({ clusterDomain: 'example.org', nodeCidrMaskSize: '26', loadBalancerAddresses: '192.0.2.1' }),
+    ).toEqual({ clusterDomain: 'example.org', nodeCidrMaskSize: 26, loadBalancerAddresses: '192.0.2.1' }));
 });

@@ -11,6 +11,7 @@ export interface NetworkFlags {
   readonly clusterCidr?: string;
   readonly nodeCidrMaskSize?: string;
   readonly clusterDomain?: string;
+  readonly loadBalancerAddresses?: string;
 }
 
 export function withNetworkFlags(command: Command): Command {
@@ -24,6 +25,10 @@ export function withNetworkFlags(command: Command): Command {
     .option(
       '--cluster-domain <domain>',
       `below which the names of services and pods are (default: ${defaultNetwork.clusterDomain})`,
+    )
+    .option(
+      '--load-balancer-addresses <pool>',
+      'the addresses of services of type LoadBalancer, e.g. 192.0.2.10-192.0.2.20,192.0.2.32/28 (default: none)',
     );
 }
 
@@ -41,13 +46,16 @@ export function serviceRangesOf(flags: NetworkFlags & NodePortFlags): ServerOpti
   return { serviceCidr: flags.serviceCidr, nodePorts: flags.serviceNodePortRange };
 }
 
-type NetworkSettings = Pick<RunControllersOptions, 'clusterCidr' | 'nodeCidrMaskSize' | 'serviceCidr' | 'clusterDomain'>;
+type NetworkSettings = Pick<
+  RunControllersOptions,
+  'clusterCidr' | 'nodeCidrMaskSize' | 'serviceCidr' | 'clusterDomain' | 'loadBalancerAddresses'
+>;
 
 /** As the controllers take them; what is not said is theirs to choose. */
 export function networkSettingsOf(flags: NetworkFlags): NetworkSettings {
-  const { clusterCidr, nodeCidrMaskSize, serviceCidr, clusterDomain } = flags;
+  const { clusterCidr, nodeCidrMaskSize, serviceCidr, clusterDomain, loadBalancerAddresses } = flags;
   const size = nodeCidrMaskSize === undefined ? undefined : Number(nodeCidrMaskSize);
-  return { clusterCidr, nodeCidrMaskSize: size, serviceCidr, clusterDomain };
+  return { clusterCidr, nodeCidrMaskSize: size, serviceCidr, clusterDomain, loadBalancerAddresses };
 }
 
 /** What is wrong with the network: each flag by itself, and the ranges together. A sentence each. */
@@ -55,6 +63,8 @@ export async function networkErrors(flags: NetworkFlags & NodePortFlags): Promis
   const errors = [...(await serviceErrors(flags)), ...(await nodeRangeErrors(flags)), ...domainErrors(flags)];
   if (errors.length > 0) return errors;
   const { serviceCidr = defaultNetwork.serviceCidr, clusterCidr = defaultNetwork.clusterCidr } = flags;
+  const poolErrors = await loadBalancerErrors(flags, { '--service-cidr': serviceCidr, '--cluster-cidr': clusterCidr });
+  if (poolErrors.length > 0) return poolErrors;
   if (!overlap(parseAddressRange(serviceCidr), parseAddressRange(clusterCidr))) return [];
   return [`--cluster-cidr ${clusterCidr} and --service-cidr ${serviceCidr} have addresses in common: give ranges apart`];
 }
@@ -73,6 +83,19 @@ async function nodeRangeErrors(flags: NetworkFlags): Promise<string[]> {
   if (size !== undefined && !isNumber(size)) return [`--node-cidr-mask-size "${size}" must be a whole number, e.g. 24`];
   const { parseNodeRanges } = await import('../../controllers/main.ts');
   return sentencesOf(() => parseNodeRanges(networkSettingsOf(flags)));
+}
+
+/** The pool by itself, and beside the other ranges. */
+async function loadBalancerErrors(flags: NetworkFlags, ranges: Readonly<Record<string, string>>): Promise<string[]> {
+  const { loadBalancerAddresses: text } = flags;
+  if (text === undefined) return [];
+  const { parseLoadBalancerPool, poolMeets } = await import('../../controllers/main.ts');
+  return sentencesOf(() => {
+    const pool = parseLoadBalancerPool({ loadBalancerAddresses: text });
+    for (const [flag, range] of Object.entries(ranges))
+      if (pool && poolMeets(pool, range))
+        throw new RangeError(`--load-balancer-addresses ${text} and ${flag} ${range} have addresses in common: give others`);
+  });
 }
 
 function domainErrors({ clusterDomain }: NetworkFlags): string[] {

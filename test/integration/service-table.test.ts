@@ -301,6 +301,31 @@ it('drains an endpoint under load: no new connection fails, and established ones
   expect((await network.client.ask('say', { keep: 'long', text: 'still' })).text).toBe(`${name}:still`);
 });
 
+it('lets only the sources that are named use the address of a load balancer, from outside, the node and pods', async () => {
+  const address = '198.51.100.9';
+  const balanced = (...sourceRanges: string[]) =>
+    tableService(cluster, [port(80, pods(0), { nodePort: 30091 })], { loadBalancerAddresses: [address], sourceRanges });
+  network.inNode('ip', 'address', 'add', `${address}/32`, 'dev', 'lo');
+  const answersTo = async (from: Peer, at = 80) =>
+    (await from.ask('dial', { host: address, port: at, ms: 400 })).text?.slice(0, 2);
+  try {
+    await put(balanced(`${clientAddress}/32`));
+    expect([await answersTo(network.client), await answersTo(network.pods[1]!)]).toEqual(['e1', undefined]);
+    await put(balanced('10.42.0.0/16', '10.42.0.0/24', '203.0.113.0/24'));
+    expect([await answersTo(network.client), await answersTo(network.pods[1]!)]).toEqual([undefined, 'e1']);
+    expect(await answersTo(network.node)).toBe('e1');
+    // Not around it either: the node port answers at the node's own address alone.
+    expect([await answersTo(network.client, 30091), await answersTo(network.pods[1]!, 30091)]).toEqual([undefined, undefined]);
+    expect((await dial(network.client, nodeAddress, 30091)).text).toMatch(/^e1/);
+    await put(balanced('fd00::/8'));
+    expect([await answersTo(network.client), await answersTo(network.pods[1]!)]).toEqual([undefined, undefined]);
+    await put(balanced('0.0.0.0/0'));
+    expect([await answersTo(network.client), await answersTo(network.client, 30091)]).toEqual(['e1', 'e1']);
+  } finally {
+    network.inNode('ip', 'address', 'del', `${address}/32`, 'dev', 'lo');
+  }
+});
+
 it('is whole again within 5 s after the ruleset was flushed', async () => {
   await put(tableService(cluster, [port(80, pods(0))]));
   network.inNode('nft', 'flush', 'ruleset');
@@ -373,6 +398,8 @@ it('changes a table step by step into what it is when built at once', async () =
         ...(at % 3 === 0 && { affinitySeconds: 10 + (at % 2) }),
         externalPolicy: at % 2 ? 'Local' : 'Cluster',
         externalAddresses: at % 4 ? ['198.51.100.1'] : [],
+        loadBalancerAddresses: at % 2 ? ['198.51.100.2'] : [],
+        ...(at % 7 < 4 && { sourceRanges: [`10.${at % 3}.0.0/${8 + (at % 9)}`, '10.0.0.0/9', '192.0.2.0/24'] }),
       },
     );
   };

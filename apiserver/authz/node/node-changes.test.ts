@@ -139,3 +139,14 @@ test.each([{ podCIDR: '10.42.1.0/24' }, { podCIDRs: ['10.42.1.0/24'] }])(
     checkNodeCreate(admin, create, { metadata: { name: 'n1' }, spec } as object);
   },
 );
+
+test('a node takes the Lease of an address for itself or gives it back, and changes nothing else of it', () => {
+  const update = { ...access('update', 'Lease', 'lb-192.0.2.1'), namespace: 'kube-system' };
+  const lease = (holderIdentity: string, metadata: object = { labels: { a: 'b' } }) => ({ metadata, spec: { holderIdentity } });
+  const change = (next: ReturnType<typeof lease>) => checkNodeNext(node, update, { next, previous: lease('n2') });
+  for (const holder of ['n1', '']) change(lease(holder));
+  expect(() => change(lease('n3'))).toThrow('leases "lb-192.0.2.1" is forbidden: a node cannot give it to another node');
+  expect(() => change(lease('n1', {}))).toThrow('a node cannot change its labels');
+  expect(() => change(lease('n1', { labels: { a: 'b' }, finalizers: ['x/y'] }))).toThrow('change its finalizers');
+  checkNodeNext(user, update, { next: lease('n3', {}), previous: lease('n2') });
+});

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ApiError, failedPrecondition, permissionDenied } from '../../../api/errors/index.ts';
-import type { Event, Node, PersistentVolume, Pod } from '../../../api/generated/types.ts';
+import type { Event, Lease, Node, PersistentVolume, Pod } from '../../../api/generated/types.ts';
 import type { ApiObject } from '../../../api/kinds/kind.ts';
 import { mayLabelItself } from '../../../api/kinds/node/own-labels.ts';
 import { isMirror } from '../../../api/kinds/pod/static-pods.ts';
 import { nodeOfVolume } from '../../../api/kinds/storage-class/local-path.ts';
 import { areTooFarApart, versionSkew } from '../../../api/meta/version-skew.ts';
-import { annotations, finalizers } from '../../../api/meta/well-known.ts';
+import { annotations, finalizers, namespaces } from '../../../api/meta/well-known.ts';
 import { type Identity, isBootstrapper, isMaster, isNode, nodeNameOf } from '../../authn/identity.ts';
 import { serverVersion } from '../../server-version.ts';
 import type { Access } from '../attributes.ts';
@@ -42,9 +42,14 @@ function awaitedNode(volume: PersistentVolume): string | undefined {
  * PERMISSION_DENIED; FAILED_PRECONDITION for an agent of a version that does not go with `server`, this program's. Only
  * one that comes new is refused: when the server goes on to another version, the agents that it has are let be.
  */
-export function checkNodeNext(identity: Identity, { kind, name, verb }: Access, { next, previous, server }: NodeChange): void {
+export function checkNodeNext(
+  identity: Identity,
+  { kind, name, namespace, verb }: Access,
+  { next, previous, server }: NodeChange,
+): void {
   if (isMaster(identity) || !isNode(identity)) return;
   if (kind === 'Pod' && verb.endsWith('-status')) checkPodMetadata(name, next, previous);
+  if (kind === 'Lease' && namespace === namespaces.system) checkAddressLease(identity, name, next, previous);
   if (kind !== 'Node') return;
   const [after, before] = [next as Node, previous as Node];
   checkAgentVersion(name, after, before, server);
@@ -56,6 +61,17 @@ export function checkNodeNext(identity: Identity, { kind, name, verb }: Access, 
   if (!isDeepStrictEqual(after.spec ?? {}, before.spec ?? {})) throw refuse('spec (taints, unschedulable)');
   if (!isDeepStrictEqual(restrictedLabels(after), restrictedLabels(before)))
     throw refuse(`labels of ${RESTRICTED_LABELS} (${changedKey(restrictedLabels(after), restrictedLabels(before))})`);
+}
+
+/** A node takes the Lease of an address for itself or gives it back, and changes nothing else of it. */
+function checkAddressLease(identity: Identity, name: string, next: ApiObject, previous: ApiObject): void {
+  const refuse = (what: string) => permissionDenied(`leases "${name}" is forbidden: a node cannot ${what}`);
+  const { holderIdentity = '' } = (next as Lease).spec ?? {};
+  if (holderIdentity !== '' && holderIdentity !== nodeNameOf(identity)) throw refuse('give it to another node');
+  for (const field of ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const) {
+    const [after, before] = [next, previous].map(({ metadata }) => Object.entries(metadata?.[field] ?? {}));
+    if (!isDeepStrictEqual(after, before)) throw refuse(`change its ${field}`);
+  }
 }
 
 function checkAgentVersion(name: string, after: Node, before: Node | undefined, server = serverVersion()): void {

@@ -1,3 +1,4 @@
+import { addressOfLease } from '../../../api/meta/load-balancers.ts';
 import { namespaces } from '../../../api/meta/well-known.ts';
 import type { Attributes } from '../attributes.ts';
 import type { NodeGraph } from './node-graph.ts';
@@ -31,8 +32,13 @@ const rules: Readonly<Record<string, NodeRule>> = {
   '/nodes': (attributes, node, graph) => KEEP.includes(attributes.verb) && isOwn(attributes, node, graph),
   '/nodes/status': (attributes, node, graph) => KEEP.includes(attributes.verb) && isOwn(attributes, node, graph),
   'metrics.k8s.io/nodemetrics': (attributes, node, graph) => isOwn(attributes, node, graph),
-  'coordination.k8s.io/leases': (attributes, node, graph) =>
-    attributes.namespace === namespaces.nodeLease && isOwn(attributes, node, graph),
+  'coordination.k8s.io/leases': (attributes, node, graph) => {
+    const { verb, namespace, name } = attributes;
+    if (namespace === namespaces.nodeLease) return isOwn(attributes, node, graph);
+    // The controllers make the Leases of load balancers' addresses; nodes compete for them (node-changes.ts).
+    if (namespace !== namespaces.system) return false;
+    return READ.includes(verb) || (verb === 'update' && addressOfLease(name) !== undefined);
+  },
   '/events': ({ verb }) => ['create', 'update', 'patch'].includes(verb),
   // Creates of mirror pods and deletes of its own pods; admission and checkNodeChange check the object.
   '/pods': ({ verb, namespace, name, selected }, node, graph) => {

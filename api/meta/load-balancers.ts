@@ -1,0 +1,27 @@
+import type { Service } from '../generated/types.ts';
+import { addressNumber } from './address-range.ts';
+
+/** What services may say in `spec.loadBalancerClass` for an address of Berth's own; absent is the same. */
+export const loadBalancerClass = 'berth.io/arp';
+
+/** Says whether a service of type LoadBalancer has the address that it should have, and why not. */
+export const loadBalancerCondition = 'berth.io/LoadBalancerAddress';
+
+/** On the Leases of addresses, so that nodes follow no others. */
+export const loadBalancerLabel = { name: 'berth.io/lease-of', value: 'load-balancer-address' } as const;
+
+const leasePrefix = 'lb-';
+
+/** The Lease of an address, in kube-system. The node that holds it answers ARP requests for the address. */
+export const leaseNameOf = (address: string): string => `${leasePrefix}${address}`;
+
+/** The address whose Lease has this name; undefined for other Leases. */
+export function addressOfLease(name: string): string | undefined {
+  const address = name.startsWith(leasePrefix) ? name.slice(leasePrefix.length) : '';
+  return addressNumber(address) === undefined ? undefined : address;
+}
+
+/** Whether a service gets its address from Berth's pool. */
+export function isBalancedHere({ spec = {} }: Service): boolean {
+  return spec.type === 'LoadBalancer' && (!spec.loadBalancerClass || spec.loadBalancerClass === loadBalancerClass);
+}
