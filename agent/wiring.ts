@@ -147,11 +147,8 @@ export function wireWorkers(
   const amounts = resourceAmounts(inventory.allocatable);
   const hostIP = inventory.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';
   const allocatable = allocatableOf(inventory);
-  const messages = createTerminationMessages({
-    podDir: (podUid: string) => volumes.podDir(podUid),
-    access: ports.access,
-    logger,
-  });
+  const podDir = (podUid: string) => volumes.podDir(podUid);
+  const messages = createTerminationMessages({ podDir, access: ports.access, logger });
   // The API's pods, and those that only this node knows.
   const known = () => [...pods.list(), ...[...workers.records()].flatMap(({ pod }) => pod ?? [])];
   const wanted = () => known().flatMap((pod) => (isFinished(pod) ? [] : imagesOf(pod)));
@@ -162,7 +159,7 @@ export function wireWorkers(
     seccompDir: join(wiring.dataDir, 'seccomp'),
     runtimeClasses: createKnownObjects(client.runtimeClasses, clock),
     devices: createDeviceBook(wiring.nodeConfig.devices, running),
-    etcFiles: createEtcFiles({ podDir: (podUid: string) => volumes.podDir(podUid), clusterNames: wiring.clusterNames }),
+    etcFiles: createEtcFiles({ podDir, clusterNames: wiring.clusterNames }),
     events,
   });
   const starter = createStarter({

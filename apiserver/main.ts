@@ -1,17 +1,14 @@
 import { once, setMaxListeners } from 'node:events';
-import { defaultNetwork } from '../api/meta/cluster-ranges.ts';
-import { controlPlaneAddressOf, controlPlaneNames } from '../api/meta/control-plane.ts';
 import { MetricsRegistry } from '../api/metrics/index.ts';
-import { parseServiceRanges } from './allocation/ranges.ts';
 import { repairServices } from './allocation/repair-services.ts';
 import { anyOf, BootstrapTokens } from './authn/bootstrap-tokens.ts';
+import { certifiedHosts, keepControlPlaneService } from './control-plane.ts';
 import { openListeners } from './listeners.ts';
 import { runLoops } from './loops.ts';
 import type { ServerOptions } from './options.ts';
 import { ensurePki, type ServerPki } from './pki/pki.ts';
 import { tightenFiles } from './pki/private-files.ts';
 import { runAggregation } from './registry/aggregated-roles.ts';
-import { ControlPlaneService } from './registry/control-plane-service.ts';
 import { ensureObjects } from './registry/ensure-objects.ts';
 import { NodeSums } from './registry/node-sums.ts';
 import type { Registry } from './registry/registry.ts';
@@ -36,9 +33,7 @@ const DRAIN_MS = 5_000;
  * and closes the store. Rejects when it cannot start or the store fails for good.
  */
 export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<void> {
-  const host = options.listen.slice(0, options.listen.lastIndexOf(':')).replace(/^\[|\]$/g, '');
-  const hosts = [host, ...(options.advertise ? [options.advertise] : []), ...controlPlaneHosts(options)];
-  const pki = await ensurePki(options.dataDir, hosts, () => new Date());
+  const pki = await ensurePki(options.dataDir, certifiedHosts(options), () => new Date());
   await tightenFiles(options.dataDir);
   const store = await openStore(options);
   try {
@@ -46,12 +41,6 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
   } finally {
     await store.storage.close();
   }
-}
-
-/** The names and the address of the Service that leads pods to this server. */
-function controlPlaneHosts({ serviceRanges, clusterDomain = defaultNetwork.clusterDomain }: ServerOptions): string[] {
-  const { addresses } = parseServiceRanges(serviceRanges);
-  return [...controlPlaneNames(clusterDomain), controlPlaneAddressOf(addresses.range.text)];
 }
 
 async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki, signal: AbortSignal): Promise<void> {
@@ -109,8 +98,7 @@ async function listenUntil({ options, store, registry, addKind, sums, pki, signa
     sums,
     ...{ tokens: pki.tokens, tokenKeys: pki.tokenKeys, certificates: pki.certificates },
     log,
-    now: () => new Date(),
-    random: Math.random,
+    ...{ now: () => new Date(), random: Math.random },
     stopping: stopping.signal,
     metrics,
     logLevel: options.logLevel,
@@ -121,17 +109,12 @@ async function listenUntil({ options, store, registry, addKind, sums, pki, signa
     ...{ answerLimits: options.answerLimits, anonymousLimits: options.anonymousLimits },
   });
   const listeners = await openListeners({ ...options, api, pki }, stopping.signal);
-  const service = new ControlPlaneService({
-    ...{ registry, port: listeners.port, log },
-    address: controlPlaneAddressOf(parseServiceRanges(options.serviceRanges).addresses.range.text),
-  });
-  await service.begin();
-  const keeping = service.run(stopping.signal);
+  const service = await keepControlPlaneService({ registry, port: listeners.port }, options, stopping.signal);
   api.setServing(true);
   options.ready?.({ address: listeners.address, port: listeners.port, ca: pki.certificates.trusted(), addKind });
   if (!signal.aborted) await once(signal, 'abort');
   log.info('the API server is stopping');
   api.setServing(false);
   stopping.abort();
-  await Promise.all([keeping, listeners.drain(options.drainMs ?? DRAIN_MS)]);
+  await Promise.all([service.ended, listeners.drain(options.drainMs ?? DRAIN_MS)]);
 }

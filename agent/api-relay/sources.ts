@@ -16,8 +16,8 @@ export interface SourceFacts {
 }
 
 /**
- * Whether an address is of this machine: its own, that of a pod in the node's range, in the range of another node on the
- * same machine, or in a network of the engine. Pure.
+ * Whether an address is of this machine: its own, that of a pod in the node's range, in the range of another node on
+ * the same machine, or in a network of the engine. Pure.
  */
 export function isOfThisMachine(address: string, { nodeName, range, networks, interfaces }: SourceFacts): boolean {
   const number = addressNumber(address);

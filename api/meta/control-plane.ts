@@ -1,7 +1,7 @@
 import { addressText, parseAddressRange } from './address-range.ts';
 import { controlPlaneOffset } from './cluster-ranges.ts';
 
-/** The Service with which pods reach the API server. Its port is the same in every cluster, wherever the server listens. */
+/** The Service with which pods reach the API server. Its port is the same wherever the server listens. */
 export const controlPlaneService = { namespace: 'default', name: 'berth', portName: 'https', port: 443 } as const;
 
 /** Whether that Service is the one of this namespace and name. */

@@ -174,7 +174,7 @@ export class ControlPlaneService {
   }
 }
 
-/** Berth's, also of another range of addresses. Its label is not needed where it has the address that others do not get. */
+/** Berth's, also of another range of addresses. The first address is proof without a label: others do not get it. */
 function isOwn({ metadata, spec }: Service, address: string): boolean {
   return spec?.clusterIP === address || metadata?.labels?.provider === labels.provider;
 }

@@ -71,7 +71,7 @@ const reader = (nodeName: Host): Pod => ({
     ...podSpec('exec sleep 3600'),
     nodeName,
     automountServiceAccountToken: true,
-    volumes: Object.values(programs).map((path, i) => ({ name: `v${i}`, hostPath: { path } })),
+    volumes: Object.values(programs).map((path, i) => ({ name: `v${i}`, volumeSource: { hostPath: { path } } })),
     containers: podSpec('exec sleep 3600').containers!.map((main) => ({
       ...main,
       volumeMounts: Object.keys(programs).map((mountPath, i) => ({ name: `v${i}`, mountPath, readOnly: true })),
