@@ -6,8 +6,8 @@ import { allows, type End } from '../fakes/policy-oracle.ts';
 import { type Cluster, createCluster } from './cluster.ts';
 import { image } from './pod-churn.ts';
 
-// The cases of Kubernetes' own tests of network policies, from their description: pods a, b and c in the namespaces x, y
-// and z on two hosts try all connections to each other, and each answer has to be what the policies say.
+// The cases of Kubernetes' own tests of network policies, from their description: pods a, b and c in the namespaces x,
+// y and z on two hosts try all connections to each other, and each answer has to be what the policies say.
 type Host = 'h1' | 'h2';
 type Spec = NonNullable<NetworkPolicy['spec']>;
 const namespaces = ['x', 'y', 'z'] as const;

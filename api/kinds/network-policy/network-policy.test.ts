@@ -91,7 +91,7 @@ describe('a network policy', () => {
 
   it('is stored with a warning of nodes that do not enforce it, and one of each port with SCTP', () => {
     const stored =
-      "spec is acted on in part: nodes with --pod-network routed enforce network policies; nodes with the engine's network do not";
+      "spec is not acted on in full: nodes with --pod-network routed enforce network policies; nodes with the engine's network do not";
     expect(kind.warnings?.(policyOf())).toEqual([stored]);
     expect(kind.warnings?.(policyOf({ ...port({ port: 1 }), egress: [{ ports: [{}, { protocol: 'SCTP' }] }] }))).toEqual([
       stored,
