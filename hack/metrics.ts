@@ -3,6 +3,7 @@ import { cadvisorMetrics } from '../agent/machine/exposition/cadvisor-metrics.ts
 import { resourceMetrics } from '../agent/machine/exposition/resource-metrics.ts';
 import { agentMetrics } from '../agent/metrics.ts';
 import { namesMetrics } from '../agent/names/metrics.ts';
+import { policyMetrics } from '../agent/network-policy/metrics.ts';
 import type { MetricDefinition, MetricTable } from '../api/metrics/index.ts';
 import { apiserverMetrics } from '../apiserver/metrics.ts';
 import { workQueueMetrics } from '../client/work-queue/metrics.ts';
@@ -35,6 +36,7 @@ export const metricTables: readonly { readonly title: string; readonly table: Me
   { title: 'Agent', table: agentMetrics },
   { title: 'Agent: names (`--pod-network routed`)', table: namesMetrics },
   { title: 'Agent: the way to the API server (`--pod-network routed`)', table: relayMetrics },
+  { title: 'Agent: network policies (`--pod-network routed`)', table: policyMetrics },
   { title: 'Agent: containers and the machine (`/metrics/cadvisor`)', table: cadvisorMetrics },
   { title: 'Agent: the short list (`/metrics/resource`)', table: resourceMetrics },
   { title: 'Every process', table: processMetrics },

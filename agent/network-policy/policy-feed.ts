@@ -209,7 +209,7 @@ const localKey = (address: string): string => `here ${address}`;
 /** The uid that the node's containers have: of a mirror, that of the static pod which it shows. */
 const uidOf = (pod: Pod): string => mirroredUid(pod) ?? pod.metadata?.uid ?? '';
 
-const peerOf = ({ labels = {}, podIPs = [] }: PodAddress, namespace: string) => ({
+const peerOf = ({ labels = {}, podIPs = [], ports = [] }: PodAddress, namespace: string) => ({
   ...{ namespace, labels, addresses: podIPs },
-  ports: [],
+  ports: ports.map(({ name = '', protocol = '', containerPort = 0 }) => ({ name, protocol, containerPort })),
 });

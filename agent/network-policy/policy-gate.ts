@@ -12,8 +12,8 @@ interface Open {
 const patienceMs = 10_000;
 
 /**
- * Lets pods into the network when their policies are in force. Until `open` there is nothing to wait for: the node knows
- * no cluster with policies.
+ * Lets pods into the network when their policies are in force. Until `open` there is nothing to wait for: the node
+ * knows no cluster with policies.
  */
 export class PolicyGate implements LinkGate {
   readonly #clock: Clock;

@@ -1,33 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EndpointSlice, Pod, Service } from '../../api/generated/types.ts';
-import type { ApiObject } from '../../api/kinds/kind.ts';
-import { objectKey } from '../../api/meta/key.ts';
-import { createIndexer, type IndexFunction } from '../../client/informer/indexer.ts';
-import type { InformerHandler } from '../../client/informer/informer.ts';
+import { createFedSource } from '../../test/fakes/fed-source.ts';
 import type { NamesChange } from '../names/changes.ts';
 import { ServiceFeed, sliceIndex } from './service-feed.ts';
-
-/** An informer that the test feeds. */
-function createSource<T extends ApiObject>(indexes: Record<string, IndexFunction<T>> = {}) {
-  const lister = createIndexer<T>(indexes);
-  const handlers = new Set<InformerHandler<T>>();
-  return {
-    lister,
-    addHandler(handler: InformerHandler<T>) {
-      handlers.add(handler);
-      return () => void handlers.delete(handler);
-    },
-    set(object: T) {
-      const old = lister.set(object);
-      for (const each of handlers) if (old) each.onUpdate?.(object, old);
-      if (!old) for (const each of handlers) each.onAdd?.(object);
-    },
-    delete(object: T) {
-      const old = lister.delete(objectKey(object));
-      for (const each of handlers) if (old) each.onDelete?.(old);
-    },
-  };
-}
 
 const service = (name: string): Service => ({
   metadata: { namespace: 'a', name },
@@ -40,7 +15,7 @@ const slice = (name: string, owner: string | undefined, address = '10.42.0.2'): 
 const pod = (status: Pod['status'], spec: Pod['spec'] = {}): Pod => ({ metadata: { namespace: 'a', name: 'p' }, spec, status });
 
 let log: string[] = [];
-let [services, slices, pods] = [createSource<Service>(), createSource<EndpointSlice>(sliceIndex), createSource<Pod>()];
+let [services, slices, pods] = [createFedSource<Service>(), createFedSource<EndpointSlice>(sliceIndex), createFedSource<Pod>()];
 let feed: ServiceFeed;
 const shown = (change: NamesChange): string => {
   if (change.kind === 'snapshot')
@@ -51,7 +26,7 @@ const shown = (change: NamesChange): string => {
 
 beforeEach(() => {
   log = [];
-  [services, slices, pods] = [createSource<Service>(), createSource<EndpointSlice>(sliceIndex), createSource<Pod>()];
+  [services, slices, pods] = [createFedSource<Service>(), createFedSource<EndpointSlice>(sliceIndex), createFedSource<Pod>()];
   feed = new ServiceFeed({
     ...{ services, slices, pods },
     setTable: (key, entry) => {

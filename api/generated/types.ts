@@ -370,6 +370,7 @@ export type { PlacementQuestion } from './types/berth/scheduling/v1/PlacementQue
 export type { PluginScore } from './types/berth/scheduling/v1/PluginScore.ts';
 export type { Pod } from './types/berth/core/v1/Pod.ts';
 export type { PodAddress } from './types/berth/networking/v1/PodAddress.ts';
+export type { PodAddressPort } from './types/berth/networking/v1/PodAddressPort.ts';
 export type { PodAddressSlice } from './types/berth/networking/v1/PodAddressSlice.ts';
 export type { PodAddressSliceList } from './types/berth/networking/v1/PodAddressSliceList.ts';
 export type { PodAddressSliceWatchEvent } from './types/berth/networking/v1/PodAddressSliceWatchEvent.ts';

@@ -1,5 +1,6 @@
 import type { Namespace, NetworkPolicy, Node, Pod, PodAddressSlice } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
+import { namedPortsOf } from '../../api/kinds/pod/named-ports.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { type IpBlock, parseIpBlock } from '../../api/meta/ip-block.ts';
 import type { Clock, Informer, ResourceWrites } from '../../client/index.ts';
@@ -125,7 +126,8 @@ function isOtherPod(next: Pod, old: Pod): boolean {
 
 function factsOf(pod: Pod): readonly unknown[] {
   const { metadata = {}, spec = {}, status = {} } = pod;
-  return [metadata.uid, metadata.labels, spec.nodeName, spec.hostNetwork, isFinished(pod), status.podIP, status.podIPs];
+  const { uid, labels } = metadata;
+  return [uid, labels, spec.nodeName, spec.hostNetwork, isFinished(pod), status.podIP, status.podIPs, namedPortsOf(pod)];
 }
 
 export const podAddresses: ControllerDefinition = {

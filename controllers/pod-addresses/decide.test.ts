@@ -59,6 +59,20 @@ describe('the slice of a namespace', () => {
     expect(podAddressOf(podOf('p1', facts), rangesOf)?.podIPs).toEqual(expected);
   });
 
+  it('has the ports of a pod that have names, those of sidecars too', () => {
+    const ports = [
+      { name: 'web', protocol: 'TCP', containerPort: 80 },
+      { protocol: 'TCP', containerPort: 81 },
+    ];
+    const sidecar = { name: 's', restartPolicy: 'Always', ports: [{ name: 'dns', protocol: 'UDP', containerPort: 53 }] };
+    const initial = { name: 'i', ports: [{ name: 'never', protocol: 'TCP', containerPort: 1 }] };
+    const spec = { containers: [{ name: 'c', ports }], initContainers: [sidecar, initial] };
+    expect(podAddressOf(podOf('p1', { spec }), rangesOf)?.ports).toEqual([
+      { name: 'web', protocol: 'TCP', containerPort: 80 },
+      { name: 'dns', protocol: 'UDP', containerPort: 53 },
+    ]);
+  });
+
   it('says nothing of labels that are not there, as what is stored says nothing', () => {
     const plan = decidePodAddressSlices({ ...base, namespace: namespaceOf('shop', {}), pods: [podOf('p1', { labels: {} })] });
     expect(plan.create[0]).not.toHaveProperty('namespaceLabels');

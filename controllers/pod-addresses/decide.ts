@@ -1,6 +1,7 @@
 import type { Namespace, Pod, PodAddress, PodAddressSlice } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
-import { mostPodsInSlice } from '../../api/kinds/pod-address-slice/validate.ts';
+import { namedPortsOf } from '../../api/kinds/pod/named-ports.ts';
+import { mostNamedPorts, mostPodsInSlice } from '../../api/kinds/pod-address-slice/validate.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { blockContains, blockOfAddress, type IpBlock } from '../../api/meta/ip-block.ts';
 import { addressesOf } from '../endpoint-slice/pod-endpoint.ts';
@@ -72,7 +73,12 @@ export function podAddressOf(pod: Pod, rangesOf: NamespaceView['rangesOf']): Pod
   });
   if (podIPs.length === 0) return undefined;
   const { name = '', uid = '', labels = {} } = metadata;
-  return { name, uid, ...(Object.keys(labels).length > 0 && { labels }), podIPs, nodeName };
+  const ports = namedPortsOf(pod).slice(0, mostNamedPorts);
+  return {
+    ...{ name, uid, podIPs, nodeName },
+    ...(Object.keys(labels).length > 0 && { labels }),
+    ...(ports.length > 0 && { ports }),
+  };
 }
 
 function sliceOf(namespace: Namespace | undefined, pods: readonly PodAddress[], before?: PodAddressSlice): PodAddressSlice {

@@ -77,7 +77,7 @@ test('a namespace on its way out takes its policies and slices along', async () 
   await expect.poll(slices, soon).toEqual([]);
 });
 
-test('a user writes a policy, is told that nodes do not enforce it yet, and sees what it selects and closes', async () => {
+test('a user writes a policy, is told which nodes enforce it, and sees what it selects and closes', async () => {
   const { berth, cli, server } = world;
   const manifest = {
     apiVersion: 'networking.k8s.io/v1',
@@ -93,7 +93,7 @@ test('a user writes a policy, is told that nodes do not enforce it yet, and sees
   await writeFile(file, JSON.stringify(manifest));
   const applied = await cli.berth('apply', '-f', file);
   expect(applied.out).toBe('networkpolicy.networking.k8s.io/deny created\n');
-  expect(applied.err).toContain('stored; nodes do not enforce network policies yet');
+  expect(applied.err).toContain('nodes with --pod-network routed enforce network policies');
   expect((await berth('get netpol')).out).toMatch(/^NAME +POD-SELECTOR +AGE\ndeny +app=web +\d+s\n$/);
   const described = (await berth('describe netpol deny')).out;
   expect(described).toContain('<none> (Selected pods are isolated for ingress connectivity)\n  Not affecting egress traffic');

@@ -1,9 +1,8 @@
-import { type FieldSupportTable, warned } from '../field-support.ts';
+import { type FieldSupportTable, warnedInPart } from '../field-support.ts';
 import { metadataFields } from '../metadata-fields.ts';
 
-/** What Berth does with each field of a NetworkPolicy. */
+/** What Berth does with each field of a NetworkPolicy: nodes with the routed network enforce it. */
 export const networkPolicyFields: FieldSupportTable = {
   ...metadataFields,
-  // To be `works` once agents enforce policies.
-  spec: warned('stored; nodes do not enforce network policies yet'),
+  spec: warnedInPart("nodes with --pod-network routed enforce network policies; nodes with the engine's network do not"),
 };

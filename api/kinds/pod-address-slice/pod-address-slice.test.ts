@@ -20,6 +20,22 @@ describe('a slice of pod addresses', () => {
     ['names that are none', { pods: [pod({ name: 'A', nodeName: 'N' })] }, ['pods[0].name', 'pods[0].nodeName']],
     ['no address', { pods: [pod({ podIPs: ['x'] })] }, ['pods[0].podIPs[0]']],
     ['a loopback address', { pods: [pod({ podIPs: ['127.0.0.1'] })] }, ['pods[0].podIPs[0]']],
+    ['a named port', { pods: [pod({ ports: [{ name: 'web', protocol: 'TCP', containerPort: 80 }] })] }, []],
+    [
+      'ports that are none',
+      {
+        pods: [
+          pod({
+            ports: [
+              { name: 'Web', protocol: 'TCP', containerPort: 80 },
+              { name: 'a', protocol: 'x' },
+            ],
+          }),
+        ],
+      },
+      ['pods[0].ports[0].name', 'pods[0].ports[1].protocol', 'pods[0].ports[1].containerPort'],
+    ],
+    ['101 ports', { pods: [pod({ ports: Array.from({ length: 101 }, () => ({})) })] }, ['pods[0].ports']],
     ['three addresses', { pods: [pod({ podIPs: ['10.0.0.1', '10.0.0.2', 'fd00::1'] })] }, ['pods[0].podIPs']],
   ])('is judged when it has %s', (_title, slice, expected) => expect(refused(slice)).toEqual(expected));
 

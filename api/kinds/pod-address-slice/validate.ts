@@ -1,13 +1,15 @@
 import type { FieldViolation } from '../../errors/api-error.ts';
-import { duplicate, invalidSize, required } from '../../errors/violations.ts';
-import type { PodAddress, PodAddressSlice } from '../../generated/types.ts';
-import { subdomainNameError } from '../../meta/names.ts';
-import { checkRequired, checkRule, type Violations } from '../checks.ts';
+import { duplicate, invalidSize, notSupported, required } from '../../errors/violations.ts';
+import type { PodAddress, PodAddressPort, PodAddressSlice } from '../../generated/types.ts';
+import { portNameError, subdomainNameError } from '../../meta/names.ts';
+import { checkPort, checkRequired, checkRule, type Violations } from '../checks.ts';
 import { validateLabels } from '../metadata.ts';
-import { checkPlaceIp } from '../service/validate-addresses.ts';
+import { checkPlaceIp, PROTOCOLS } from '../service/validate-addresses.ts';
 
 /** As in an EndpointSlice: a change of one pod writes so many at most. */
 export const mostPodsInSlice = 100;
+/** A pod rarely has ten. */
+export const mostNamedPorts = 100;
 /** One of each version. */
 const MOST_ADDRESSES = 2;
 
@@ -23,7 +25,8 @@ export function validatePodAddressSlice({ namespaceLabels = {}, pods = [] }: Pod
   return out;
 }
 
-function checkPodAddress(out: Violations, at: string, { name = '', uid, labels = {}, podIPs = [], nodeName }: PodAddress): void {
+function checkPodAddress(out: Violations, at: string, pod: PodAddress): void {
+  const { name = '', uid, labels = {}, podIPs = [], nodeName, ports = [] } = pod;
   if (name === '') out.push(required(`${at}.name`));
   else checkRule(out, at, '.name', name, subdomainNameError(name));
   checkRequired(out, at, '.uid', uid);
@@ -35,4 +38,15 @@ function checkPodAddress(out: Violations, at: string, { name = '', uid, labels =
   podIPs.forEach((ip, i) => {
     checkPlaceIp(out, `${at}.podIPs[${i}]`, ip);
   });
+  if (ports.length > mostNamedPorts) out.push(invalidSize(`${at}.ports`, mostNamedPorts, 'ports'));
+  else
+    ports.forEach((port, i) => {
+      checkNamedPort(out, `${at}.ports[${i}]`, port);
+    });
+}
+
+function checkNamedPort(out: Violations, at: string, { name = '', protocol = '', containerPort = 0 }: PodAddressPort): void {
+  checkRule(out, at, '.name', name, portNameError(name));
+  if (!PROTOCOLS.includes(protocol)) out.push(notSupported(`${at}.protocol`, protocol, PROTOCOLS));
+  checkPort(out, at, '.containerPort', containerPort);
 }
