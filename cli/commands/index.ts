@@ -187,7 +187,7 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'port-forward',
     group: 'Work with containers',
-    description: 'Forward local ports to a pod',
+    description: 'Forward local ports to a pod, or to one of a service or workload',
     load: async () => (await import('./port-forward.ts')).registerPortForward,
   },
   {

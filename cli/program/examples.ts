@@ -44,7 +44,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   exec: ['exec web -- ls /', 'exec -it web -c main -- sh', 'exec deployment/web -- date'],
   debug: ['debug web -it --image=busybox --target=main', 'debug node/n1 -it --image=busybox   # its files are below /host'],
   cp: ['cp ./page.html web:/www/', 'cp web:/var/log ./log'],
-  'port-forward': ['port-forward web 8080:80', 'port-forward deployment/web 8080:80'],
+  'port-forward': ['port-forward web 8080:80', 'port-forward deployment/web 8080:http', 'port-forward svc/web 8080:80'],
   wait: [
     'wait --for=condition=Ready pod/web --timeout=60s',
     'wait --for=condition=Available deployment/web',
