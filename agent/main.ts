@@ -64,6 +64,7 @@ async function runLocked(options: AgentOptions & { readonly nodeDir: string }, s
       clock,
       clusterNames: () => routed?.names(),
       drained: network?.drained,
+      serviceLinks: network?.serviceLinks,
       ports: measured,
       pullRecords,
       nodeConfig,

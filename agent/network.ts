@@ -4,18 +4,22 @@ import { systemClock } from '../client/clock.ts';
 import { createInformer, type Informer } from '../client/informer/informer.ts';
 import type { MachineInventory } from './machine/inventory.ts';
 import type { AgentOptions } from './options.ts';
+import type { ServiceLinkSource } from './pod/start-container.ts';
 import type { Drained } from './pod/stop-containers.ts';
 import { tagOf } from './pod-network/link-commands.ts';
 import { hasPodNetwork, NodePodNetwork, removePodNetwork } from './pod-network/node-pod-network.ts';
 import { removeServiceTable } from './service-table/service-table.ts';
 import type { Draining } from './services/draining.ts';
 import { runServices } from './services/run-services.ts';
+import { ServiceLinks } from './services/service-links.ts';
 
 /** The node's own network of pods, and what keeps it. */
 export interface OpenedPodNetwork {
   readonly network: NodePodNetwork;
   /** Holds back the end of pods that Services lead to. */
   readonly drained: Drained;
+  /** The variables of Services. */
+  readonly serviceLinks: ServiceLinkSource;
   run(machine: NetworkMachine, signal: AbortSignal): Promise<unknown>;
 }
 
@@ -37,23 +41,26 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
   if (!isWanted && !hasPodNetwork(nodeDir)) return undefined;
   const networks = createInformer<NodeNetwork>({ client: client.nodeNetworks, name: 'nodenetworks', clock, logger });
   const network = new NodePodNetwork({ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger });
+  const links = new ServiceLinks(clock);
   let draining: Draining | undefined;
   const carry = async ({ pods, metrics }: NetworkMachine, signal: AbortSignal): Promise<void> => {
     const ground = await network.groundOr(signal);
     if (ground === undefined) return;
+    links.carriedFor(ground.pods);
     const tag = tagOf({ dataDir, nodeName });
     const known = { nodeName, nodeDir, tag, networks, pods, ground };
     const onDraining = (made: Draining) => {
       draining = made;
     };
-    await runServices({ client, ...known, metrics, clock, logger, onDraining }, signal);
+    await runServices({ client, ...known, metrics, clock, logger, onDraining, links }, signal);
   };
   return {
     network,
     drained: (pod, gracePeriodSeconds, signal) => draining?.until(pod, gracePeriodSeconds, signal),
+    serviceLinks: (pod, address) => links.of(pod, address),
     run(machine, signal) {
       const address = machine.inventory.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';
-      return Promise.all([networks.run(signal), network.run(address, signal), carry(machine, signal)]);
+      return Promise.all([networks.run(signal), network.run(address, signal), carry(machine, signal), links.run(signal)]);
     },
   };
 }

@@ -39,6 +39,7 @@ import { createDeviceBook } from './pod/devices.ts';
 import { createPodEvents } from './pod/pod-events.ts';
 import { createPodWorkers, type PodWorkers } from './pod/pod-workers.ts';
 import { createResizer } from './pod/resize.ts';
+import type { ServiceLinkSource } from './pod/start-container.ts';
 import { createStarter } from './pod/start-containers.ts';
 import { createStopper, type Drained } from './pod/stop-containers.ts';
 import { createTerminationMessages } from './pod/termination-messages.ts';
@@ -61,6 +62,7 @@ export interface Wiring {
   /** Where the node's pods find the names of the cluster; undefined where nothing answers them. */
   readonly clusterNames: () => ClusterNames | undefined;
   readonly drained?: Drained;
+  readonly serviceLinks?: ServiceLinkSource | undefined;
   readonly sandboxImage?: string | undefined;
   readonly nodeConfig: NodeConfig;
   readonly maxContainerRestartMs?: number | undefined;
@@ -165,7 +167,7 @@ export function wireWorkers(
   });
   const starter = createStarter({
     ...{ runtime, images, credentials, objects, security, podVolumes, messages, events, clock, limit },
-    ...{ sandboxImage, hostIP, allocatable },
+    ...{ sandboxImage, hostIP, allocatable, serviceLinks: wiring.serviceLinks },
   });
   const memoryUsage = ports.memoryUsage ?? readMemoryUsage;
   const resizer = createResizer({ runtime, events, clock, allocatable: amounts, memoryUsage });

@@ -8,6 +8,8 @@ export interface PodFacts {
   readonly podIP: string | undefined;
   readonly hostIP: string;
   readonly allocatable: { readonly cpuMilli: number; readonly memoryBytes: number };
+  /** Variables of the Services that the pod reaches. */
+  readonly serviceLinks?: ReadonlyMap<string, string>;
 }
 
 const quoted = /^metadata\.(labels|annotations)\['([^']+)'\]$/;

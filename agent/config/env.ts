@@ -10,11 +10,12 @@ export interface PodObjects {
 }
 
 /**
- * A container's environment, in order: first what envFrom brings, then env; a later name replaces an earlier one.
+ * A container's environment, in order: first the variables of Services, then what envFrom brings, then env; a later name
+ * replaces an earlier one.
  * Throws ContainerConfigError.
  */
 export function computeEnv(pod: Pod, container: Container, objects: PodObjects, facts: PodFacts): Map<string, string> {
-  const env = new Map<string, string>();
+  const env = new Map(facts.serviceLinks);
   for (const source of container.envFrom ?? []) addAll(env, source, objects);
   let length = lengthOf(env);
   if (length > mostTextLength) throw tooMuch();

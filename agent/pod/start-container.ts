@@ -32,7 +32,15 @@ export interface ContainerStarterOptions {
   readonly limit: Limit;
   readonly hostIP: string;
   readonly allocatable: Allocatable;
+  /** Absent: Services are not carried on this node. */
+  readonly serviceLinks?: ServiceLinkSource | undefined;
 }
+
+/**
+ * The variables that tell a pod with this address of Services. Called whenever a container is made: what comes later
+ * changes none that runs. Throws ContainerConfigError while they are not known.
+ */
+export type ServiceLinkSource = (pod: Pod, address: string | undefined) => Promise<ReadonlyMap<string, string>>;
 
 /** One container that is to run. */
 export interface ContainerStart {
@@ -130,7 +138,9 @@ export class ContainerStarter {
     { lastWords, ...prepared }: PreparedContainer,
   ): Promise<ContainerConfig> {
     const { podVolumes, security, hostIP, allocatable } = this.#options;
-    const facts = { podIP: pod.spec?.hostNetwork === true ? hostIP : sandbox.ip, hostIP, allocatable };
+    const podIP = pod.spec?.hostNetwork === true ? hostIP : sandbox.ip;
+    const serviceLinks = await this.#options.serviceLinks?.(pod, podIP);
+    const facts = { podIP, hostIP, allocatable, ...(serviceLinks && { serviceLinks }) };
     const env = () => computeEnv(pod, container, prepared.objects, facts);
     const subPaths = await podVolumes.prepareSubPaths(pod, container, prepared.volumes, env);
     const input = {

@@ -10,7 +10,8 @@ import { createServiceTable, type ServiceTable } from '../service-table/service-
 import { Draining, nodeAddressIndex } from './draining.ts';
 import { KeptServices, readKeptServices } from './kept-services.ts';
 import { NamesKeeper } from './names-keeper.ts';
-import { ServiceFeed, sliceIndex } from './service-feed.ts';
+import { namespaceIndex, ServiceFeed, sliceIndex } from './service-feed.ts';
+import type { ServiceLinks } from './service-links.ts';
 import { slimService, slimSlice } from './slim-objects.ts';
 import { otherResolvers } from './views.ts';
 
@@ -29,6 +30,8 @@ export interface ServicesOptions {
   readonly logger: Logger;
   /** Called before anything else. */
   readonly onDraining: (draining: Draining) => void;
+  /** Told when Services are known. */
+  readonly links: Pick<ServiceLinks, 'known'>;
 }
 
 /** So long a server that does not answer is waited for before what an agent before knew is used. */
@@ -43,7 +46,9 @@ const resolversKey = 'names of other nodes';
 export async function runServices(options: ServicesOptions, signal: AbortSignal): Promise<void> {
   const { client, nodeName, nodeDir, tag, networks, pods, ground, metrics, clock, logger } = options;
   const base = { clock, logger };
-  const services = createInformer<Service>({ ...base, client: client.services, name: 'services', transform: slimService });
+  const services = createInformer<Service>({
+    ...{ ...base, client: client.services, name: 'services', transform: slimService, indexers: namespaceIndex },
+  });
   const indexers = { ...sliceIndex, ...nodeAddressIndex(nodeName) };
   const slices = createInformer<EndpointSlice>({
     ...{ ...base, client: client.endpointSlices, name: 'endpointslices', transform: slimSlice, indexers },
@@ -74,6 +79,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
       else await synced;
     }
     if (signal.aborted) return;
+    options.links.known((namespace) => feed.servicesIn(namespace));
     // It also ends with the signal: then nothing is known to be gone.
     void synced.then(() => signal.aborted || feed.synced());
     await Promise.all([table.run(signal), names.run(signal), kept.run(signal)]);

@@ -5,7 +5,7 @@ import { objectKey } from '../../api/meta/key.ts';
 import { createIndexer, type IndexFunction } from '../../client/informer/indexer.ts';
 import type { InformerHandler } from '../../client/informer/informer.ts';
 import type { NamesChange } from '../names/changes.ts';
-import { ServiceFeed, sliceIndex } from './service-feed.ts';
+import { namespaceIndex, ServiceFeed, sliceIndex } from './service-feed.ts';
 
 /** An informer that the test feeds. */
 function createSource<T extends ApiObject>(indexes: Record<string, IndexFunction<T>> = {}) {
@@ -40,7 +40,11 @@ const slice = (name: string, owner: string | undefined, address = '10.42.0.2'): 
 const pod = (status: Pod['status'], spec: Pod['spec'] = {}): Pod => ({ metadata: { namespace: 'a', name: 'p' }, spec, status });
 
 let log: string[] = [];
-let [services, slices, pods] = [createSource<Service>(), createSource<EndpointSlice>(sliceIndex), createSource<Pod>()];
+let [services, slices, pods] = [
+  createSource<Service>(namespaceIndex),
+  createSource<EndpointSlice>(sliceIndex),
+  createSource<Pod>(),
+];
 let feed: ServiceFeed;
 const shown = (change: NamesChange): string => {
   if (change.kind === 'snapshot')
@@ -51,7 +55,11 @@ const shown = (change: NamesChange): string => {
 
 beforeEach(() => {
   log = [];
-  [services, slices, pods] = [createSource<Service>(), createSource<EndpointSlice>(sliceIndex), createSource<Pod>()];
+  [services, slices, pods] = [
+    createSource<Service>(namespaceIndex),
+    createSource<EndpointSlice>(sliceIndex),
+    createSource<Pod>(),
+  ];
   feed = new ServiceFeed({
     ...{ services, slices, pods },
     setTable: (key, entry) => {
@@ -104,6 +112,13 @@ describe('ServiceFeed', () => {
     expect([take(), feed.snapshot().pods]).toEqual([['names: delete-pod p'], []]);
   });
 
+  it('says which Services a namespace has', () => {
+    services.set(service('web'));
+    services.set({ metadata: { namespace: 'b', name: 'other' } });
+    expect(feed.servicesIn('a')).toEqual([service('web')]);
+    expect(feed.servicesIn('none')).toEqual([]);
+  });
+
   it('is silent after it was left', () => {
     feed.follow()();
     services.set(service('web'));
@@ -123,6 +138,9 @@ describe('ServiceFeed with what was kept', () => {
   it('begins with it', () => {
     expect(take()).toEqual(['table: a/web to 10.42.0.2', 'table: a/old to 10.42.0.9', 'names: all of web,old,web-1,old-1']);
     expect(feed.known()).toEqual(kept);
+    services.set(service('new'));
+    expect(feed.servicesIn('a')).toEqual(kept.services);
+    expect(feed.servicesIn('b')).toEqual([]);
   });
 
   it('waits for both informers: a Service that comes before its slices keeps its endpoints', () => {
