@@ -8,7 +8,7 @@ import type { ServiceLinkSource } from './pod/start-container.ts';
 import type { Drained } from './pod/stop-containers.ts';
 import { tagOf } from './pod-network/link-commands.ts';
 import { hasPodNetwork, NodePodNetwork, removePodNetwork } from './pod-network/node-pod-network.ts';
-import { removeServiceTable } from './service-table/service-table.ts';
+import { removeServiceTable, type ServiceTable } from './service-table/service-table.ts';
 import type { Draining } from './services/draining.ts';
 import { runServices } from './services/run-services.ts';
 import { ServiceLinks } from './services/service-links.ts';
@@ -18,6 +18,8 @@ export interface OpenedPodNetwork {
   readonly network: NodePodNetwork;
   /** Holds back the end of pods that Services lead to. */
   readonly drained: Drained;
+  /** What carries Services; undefined: nothing, or not yet. */
+  serviceTable(): Pick<ServiceTable, 'status'> | undefined;
   /** The variables of Services. */
   readonly serviceLinks: ServiceLinkSource;
   run(machine: NetworkMachine, signal: AbortSignal): Promise<unknown>;
@@ -43,6 +45,7 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
   const network = new NodePodNetwork({ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger });
   const links = new ServiceLinks(clock);
   let draining: Draining | undefined;
+  let table: Pick<ServiceTable, 'status'> | undefined;
   const carry = async ({ pods, metrics }: NetworkMachine, signal: AbortSignal): Promise<void> => {
     const ground = await network.groundOr(signal);
     if (ground === undefined) return;
@@ -52,11 +55,15 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
     const onDraining = (made: Draining) => {
       draining = made;
     };
-    await runServices({ client, ...known, metrics, clock, logger, onDraining, links }, signal);
+    const onTable = (made: Pick<ServiceTable, 'status'>) => {
+      table = made;
+    };
+    await runServices({ client, ...known, metrics, clock, logger, onDraining, onTable, links }, signal);
   };
   return {
     network,
     drained: (pod, gracePeriodSeconds, signal) => draining?.until(pod, gracePeriodSeconds, signal),
+    serviceTable: () => table,
     serviceLinks: (pod, address) => links.of(pod, address),
     run(machine, signal) {
       const address = machine.inventory.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';

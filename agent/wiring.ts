@@ -29,6 +29,7 @@ import { isAppArmorEnabled } from './machine/app-armor.ts';
 import { createOomGroups } from './machine/cgroups/oom-group.ts';
 import type { MachineInventory } from './machine/inventory.ts';
 import { readMemoryUsage } from './machine/memory-usage.ts';
+import type { NetCheckSource } from './net-check/net-check.ts';
 import type { NodeView } from './node/node-view.ts';
 import type { NodeRegistration } from './options.ts';
 import { withSandboxImage } from './pause/held-image.ts';
@@ -63,6 +64,7 @@ export interface Wiring {
   readonly clusterNames: () => ClusterNames | undefined;
   readonly drained?: Drained;
   readonly serviceLinks?: ServiceLinkSource | undefined;
+  readonly netCheck: NetCheckSource;
   readonly sandboxImage?: string | undefined;
   readonly nodeConfig: NodeConfig;
   readonly maxContainerRestartMs?: number | undefined;

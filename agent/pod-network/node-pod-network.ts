@@ -13,7 +13,7 @@ import { wordsOf } from '../words-of.ts';
 import { namesAddressOf } from './gateway-link.ts';
 import type { LinkOwner } from './link-commands.ts';
 import { computeNeighbours, rangeTextOf } from './neighbours.ts';
-import { type ClusterRanges, type JoinedPod, PodNetwork } from './pod-network.ts';
+import { type ClusterRanges, type JoinedPod, type NetworkPlan, PodNetwork } from './pod-network.ts';
 import { createShell, type Shell } from './shell.ts';
 
 export interface NodePodNetworkOptions {
@@ -48,6 +48,16 @@ export interface ClusterNetwork {
   readonly domain: string;
 }
 
+/** What the network is to be like; without a plan `why` says why there is none. */
+export interface NetworkState {
+  readonly plan: NetworkPlan | undefined;
+  readonly why: string;
+  /** Empty: not known. */
+  readonly domain: string;
+  /** Nodes without a route: a sentence each. */
+  readonly refused: readonly string[];
+}
+
 /** What carries Services and names on this node. */
 export interface ServicesGround extends ClusterNetwork {
   /** The node's own address in its range. */
@@ -74,6 +84,7 @@ export class NodePodNetwork implements RoutedNetwork {
   #network: PodNetwork | undefined;
   #address = '';
   #why: string;
+  #refused: readonly string[] = [];
 
   constructor(options: NodePodNetworkOptions) {
     this.#options = options;
@@ -137,6 +148,11 @@ export class NodePodNetwork implements RoutedNetwork {
     const [range] = cluster?.services ?? [];
     if (network === undefined || cluster === undefined || range === undefined) return undefined;
     return { nameservers: [network.gateway, namesAddressOf(range)], domain: cluster.domain };
+  }
+
+  /** For those who look whether all is as it is to be. */
+  state(): NetworkState {
+    return { plan: this.#network?.plan, why: this.#why, domain: this.#cluster?.domain ?? '', refused: this.#refused };
   }
 
   /** When Services can be carried: the network is there, and the cluster's ranges are known. Undefined when aborted. */
@@ -233,7 +249,6 @@ export class NodePodNetwork implements RoutedNetwork {
 
   async #follow(network: PodNetwork, signal: AbortSignal): Promise<void> {
     const { networks, nodeName, logger, clock } = this.#options;
-    let told: readonly string[] = [];
     const takeCluster = this.#clusterTaker(network);
     // One at a time, also while it is tried again: each is a handler.
     let changed: Promise<void> | undefined;
@@ -243,8 +258,8 @@ export class NodePodNetwork implements RoutedNetwork {
       });
       const own = { name: nodeName, address: this.#address, range: network.pool.range };
       const { neighbours, refused } = computeNeighbours(networks.lister.list(), own);
-      for (const each of refused) if (!told.includes(each)) logger.warn({}, each);
-      told = refused;
+      for (const each of refused) if (!this.#refused.includes(each)) logger.warn({}, each);
+      this.#refused = refused;
       const isTaken = await takeCluster();
       try {
         await network.setNeighbours(neighbours);

@@ -38,8 +38,15 @@ export interface ServiceTable {
   set(key: string, service: TableService | undefined): void;
   /** Resolves when everything that was set so far is in force, or `run` has ended. */
   settled(): Promise<void>;
+  /** The table in force as far as known (undefined: it is being built), and how many changes wait to be in it. */
+  status(): ServiceTableStatus;
   /** Keeps the table as wanted until aborted; waits and tries again after every failure. Never throws. */
   run(signal: AbortSignal): Promise<void>;
+}
+
+export interface ServiceTableStatus {
+  readonly table: string | undefined;
+  readonly waiting: number;
 }
 
 /** How often the table is looked for, and which ports other programs hold: a table that is gone is back within 5 s. */
@@ -105,6 +112,10 @@ class NodeServiceTable implements ServiceTable {
       this.#settling.push(resolve);
       this.#wakeUp.wake();
     });
+  }
+
+  status(): ServiceTableStatus {
+    return { table: this.#table, waiting: this.#changes.size };
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -30,6 +30,8 @@ export interface ServicesOptions {
   readonly logger: Logger;
   /** Called before anything else. */
   readonly onDraining: (draining: Draining) => void;
+  /** Called before the table is built. */
+  readonly onTable: (table: Pick<ServiceTable, 'status'>) => void;
   /** Told when Services are known. */
   readonly links: Pick<ServiceLinks, 'known'>;
 }
@@ -57,6 +59,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   const table = createServiceTable({
     ...{ cluster: tag, node: nodeName, podRanges: ground.pods, serviceRanges: ground.services, loopback: false, logger },
   });
+  options.onTable(table);
   const names = new NamesKeeper({
     ...{ ...base, metrics, address: ground.gateway, clusterDomain: ground.domain },
     clusterCidrs: [...ground.pods, ...ground.services],
