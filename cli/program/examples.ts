@@ -51,6 +51,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'wait --for=delete pod/web',
   ],
   history: ['history pod/web'],
+  net: ['net check', 'net check h2 -o json'],
   why: ['why deployment/web', 'why pod/web', 'why --last'],
   drain: ['drain n1', 'uncordon n1'],
   taint: ['taint nodes n1 dedicated=batch:NoSchedule'],
