@@ -10,8 +10,8 @@ export interface PodObjects {
 }
 
 /**
- * A container's environment, in order: first the variables of Services, then what envFrom brings, then env; a later name
- * replaces an earlier one.
+ * A container's environment, in order: first the variables of Services, then what envFrom brings, then env; a later
+ * name replaces an earlier one.
  * Throws ContainerConfigError.
  */
 export function computeEnv(pod: Pod, container: Container, objects: PodObjects, facts: PodFacts): Map<string, string> {

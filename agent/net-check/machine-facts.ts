@@ -32,10 +32,10 @@ export async function readMachine(shell: Shell, plan: NetworkPlan, gateways: rea
       `ip -json -4 address show dev ${plan.gatewayLink} 2>/dev/null || :; echo ,`,
       'ip -json -4 route show; echo ,',
       // An address without a route ends neither the others nor the script.
-      `${feed(
-        'ip -json -force -batch - 2>/dev/null || :',
+      `{ ${feed(
+        'ip -json -force -batch - 2>/dev/null',
         gateways.map((each) => `route get ${each}`),
-      )}`,
+      )}\n} || :`,
     ].join('\n'),
   );
   return parseMachine(text, plan.gateway);

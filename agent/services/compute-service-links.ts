@@ -3,8 +3,8 @@ import type { Service, ServicePort } from '../../api/generated/types.ts';
 /**
  * Kubernetes' variables of the Services of one namespace, in the order of their names: of a Service "my-db"
  * `MY_DB_SERVICE_HOST`, `MY_DB_SERVICE_PORT` (its first port), `MY_DB_SERVICE_PORT_<PORTNAME>`, and those of Docker's
- * links: `MY_DB_PORT`, and `MY_DB_PORT_<PORT>_<PROTOCOL>` with `_PROTO`, `_PORT` and `_ADDR`. Services without a cluster
- * address have none. Pure; the rules are those of kubelet's `envvars.FromServices`.
+ * links: `MY_DB_PORT`, and `MY_DB_PORT_<PORT>_<PROTOCOL>` with `_PROTO`, `_PORT` and `_ADDR`. Services without a
+ * cluster address have none. Pure; the rules are those of kubelet's `envvars.FromServices`.
  */
 export function computeServiceLinks(services: readonly Service[]): Map<string, string> {
   const links = new Map<string, string>();
