@@ -50,6 +50,8 @@ describe('what may stand at the end of a line', () => {
     ['berth logs web ', { type: 'container', pod: 'web' }],
     ['berth logs web -c ', { type: 'container', pod: 'web' }],
     ['berth get pods -n ', { type: 'object', kind: 'Namespace', before: [] }],
+    ['berth net check ', { type: 'object', kind: 'Node', before: [] }],
+    ['berth net check h1 ', { type: 'object', kind: 'Node', before: ['h1'] }],
     ['berth log-level ', { type: 'component' }],
     ['berth get --context ', { type: 'context' }],
     ['berth config use-context ', { type: 'context' }],
