@@ -10,6 +10,7 @@ import { readNodeConfig } from './config/node-config.ts';
 import { keepCertificate } from './identity/keep-certificate.ts';
 import { openPullRecords } from './images/pulled-images.ts';
 import { measurePorts } from './metrics.ts';
+import { createNetCheck } from './net-check/net-check.ts';
 import { openPodNetwork } from './network.ts';
 import { withNodeLock } from './node/node-lock.ts';
 import type { AgentOptions } from './options.ts';
@@ -65,6 +66,11 @@ async function runLocked(options: AgentOptions & { readonly nodeDir: string }, s
       clusterNames: () => routed?.names(),
       drained: network?.drained,
       networkError: () => routed?.error,
+      serviceLinks: network?.serviceLinks,
+      netCheck: createNetCheck({
+        ...{ nodeName, pods: pods.lister, network: routed },
+        serviceTable: () => network?.serviceTable(),
+      }),
       ports: measured,
       pullRecords,
       nodeConfig,

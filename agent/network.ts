@@ -8,20 +8,26 @@ import { PolicyGate } from './network-policy/policy-gate.ts';
 import { removePolicyTable } from './network-policy/policy-table.ts';
 import { runPolicies } from './network-policy/run-policies.ts';
 import type { AgentOptions } from './options.ts';
+import type { ServiceLinkSource } from './pod/start-container.ts';
 import type { Drained } from './pod/stop-containers.ts';
 import { namesAddressOf } from './pod-network/gateway-link.ts';
 import { tagOf } from './pod-network/link-commands.ts';
 import { hasPodNetwork, NodePodNetwork, removePodNetwork } from './pod-network/node-pod-network.ts';
 import { createShell } from './pod-network/shell.ts';
-import { removeServiceTable } from './service-table/service-table.ts';
+import { removeServiceTable, type ServiceTable } from './service-table/service-table.ts';
 import type { Draining } from './services/draining.ts';
 import { runServices } from './services/run-services.ts';
+import { ServiceLinks } from './services/service-links.ts';
 
 /** The node's own network of pods, and what keeps it. */
 export interface OpenedPodNetwork {
   readonly network: NodePodNetwork;
   /** Holds back the end of pods that Services lead to. */
   readonly drained: Drained;
+  /** What carries Services; undefined: nothing, or not yet. */
+  serviceTable(): Pick<ServiceTable, 'status'> | undefined;
+  /** The variables of Services. */
+  readonly serviceLinks: ServiceLinkSource;
   run(machine: NetworkMachine, signal: AbortSignal): Promise<unknown>;
 }
 
@@ -44,27 +50,36 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
   const networks = createInformer<NodeNetwork>({ client: client.nodeNetworks, name: 'nodenetworks', clock, logger });
   const gate = new PolicyGate(clock);
   const network = new NodePodNetwork({ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger, gate });
+  const links = new ServiceLinks(clock);
   let draining: Draining | undefined;
+  let table: Pick<ServiceTable, 'status'> | undefined;
   const carry = async (address: string, { pods, metrics }: NetworkMachine, signal: AbortSignal): Promise<void> => {
     const ground = await network.groundOr(signal);
     if (ground === undefined) return;
+    links.carriedFor(ground.pods);
     const tag = tagOf({ dataDir, nodeName });
     const base = { client, nodeName, nodeDir, tag, address, pods, metrics, clock, logger };
     const onDraining = (made: Draining) => {
       draining = made;
     };
+    const onTable = (made: Pick<ServiceTable, 'status'>) => {
+      table = made;
+    };
     const [services = ''] = ground.services;
     await Promise.all([
-      runServices({ ...base, server, networks, ground, hostPorts: network.ports, onDraining }, signal),
+      runServices({ ...base, server, networks, ground, hostPorts: network.ports, onDraining, onTable, links }, signal),
       runPolicies({ ...base, gate, gateway: ground.gateway, names: namesAddressOf(services) }, signal),
     ]);
   };
   return {
     network,
     drained: (pod, gracePeriodSeconds, signal) => draining?.until(pod, gracePeriodSeconds, signal),
+    serviceTable: () => table,
+    serviceLinks: (pod, address) => links.of(pod, address),
     run(machine, signal) {
       const address = machine.inventory.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';
-      return Promise.all([networks.run(signal), network.run(address, signal), carry(address, machine, signal)]);
+      const parts = [networks.run(signal), network.run(address, signal), carry(address, machine, signal), links.run(signal)];
+      return Promise.all(parts);
     },
   };
 }

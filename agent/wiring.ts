@@ -29,6 +29,7 @@ import { isAppArmorEnabled } from './machine/app-armor.ts';
 import { createOomGroups } from './machine/cgroups/oom-group.ts';
 import type { MachineInventory } from './machine/inventory.ts';
 import { readMemoryUsage } from './machine/memory-usage.ts';
+import type { NetCheckSource } from './net-check/net-check.ts';
 import type { NodeView } from './node/node-view.ts';
 import type { NodeRegistration } from './options.ts';
 import { withSandboxImage } from './pause/held-image.ts';
@@ -39,6 +40,7 @@ import { createDeviceBook } from './pod/devices.ts';
 import { createPodEvents } from './pod/pod-events.ts';
 import { createPodWorkers, type PodWorkers } from './pod/pod-workers.ts';
 import { createResizer } from './pod/resize.ts';
+import type { ServiceLinkSource } from './pod/start-container.ts';
 import { createStarter } from './pod/start-containers.ts';
 import { createStopper, type Drained } from './pod/stop-containers.ts';
 import { createTerminationMessages } from './pod/termination-messages.ts';
@@ -63,6 +65,8 @@ export interface Wiring {
   readonly drained?: Drained;
   /** See NodeFacts. */
   readonly networkError?: () => string | undefined;
+  readonly serviceLinks?: ServiceLinkSource | undefined;
+  readonly netCheck: NetCheckSource;
   readonly sandboxImage?: string | undefined;
   readonly nodeConfig: NodeConfig;
   readonly maxContainerRestartMs?: number | undefined;
@@ -164,7 +168,7 @@ export function wireWorkers(
   });
   const starter = createStarter({
     ...{ runtime, images, credentials, objects, security, podVolumes, messages, events, clock, limit },
-    ...{ sandboxImage, hostIP, allocatable },
+    ...{ sandboxImage, hostIP, allocatable, serviceLinks: wiring.serviceLinks },
     apiAddress: (pod) => computeApiAddress(pod, wiring.clusterNames()),
   });
   const memoryUsage = ports.memoryUsage ?? readMemoryUsage;

@@ -8,6 +8,7 @@ import { createBulkWriter } from './services/bulk-writer.ts';
 import { createCertificatesClient } from './services/certificates-client.ts';
 import { createKindClients, createStandardClient } from './services/kind-clients.ts';
 import { createLogLevelsClient } from './services/log-levels-client.ts';
+import { createNetChecksClient } from './services/net-checks-client.ts';
 import { createObjectsClient } from './services/objects-client.ts';
 import { createPagesClient } from './services/pages-client.ts';
 import { createPlacementsClient } from './services/placements-client.ts';
@@ -33,6 +34,7 @@ export function clientOver(connection: Connection, { onWarning }: Pick<ConnectOp
     logLevels: createLogLevelsClient(connection),
     reviews: createReviewsClient(connection),
     usageHistories: createUsageHistoriesClient(connection),
+    netChecks: createNetChecksClient(connection),
     placements: createPlacementsClient(connection),
     bulkWriter: (writerOptions = {}) => createBulkWriter({ connection, kindNamed: known, onWarning }, writerOptions),
     tunnel: createTunnelClient(connection),

@@ -6,6 +6,7 @@ import type { BulkWriter, BulkWriterOptions } from './services/bulk-writer.ts';
 import type { CertificatesClient } from './services/certificates-client.ts';
 import type { KindClients } from './services/kind-clients.ts';
 import type { LogLevelsClient } from './services/log-levels-client.ts';
+import type { NetChecksClient } from './services/net-checks-client.ts';
 import type { ObjectsClient } from './services/objects-client.ts';
 import type { PagesClient } from './services/pages-client.ts';
 import type { PlacementsClient } from './services/placements-client.ts';
@@ -74,6 +75,8 @@ export interface Client extends KindClients {
   readonly reviews: ReviewsClient;
   /** What nodes and pods used in the last hour. */
   readonly usageHistories: UsageHistoriesClient;
+  /** What nodes see of the network of pods. */
+  readonly netChecks: NetChecksClient;
   /** Why pods are where they are, and where others would go. */
   readonly placements: PlacementsClient;
   /** Writes of any kinds that share one stream; `timeoutMs` is for each of them. */

@@ -67,6 +67,7 @@ export type { BulkWriter, BulkWriterOptions, ResourceWrites } from './services/b
 export type { CertificatesClient, RenewWish } from './services/certificates-client.ts';
 export type { KindClients } from './services/kind-clients.ts';
 export type { LogLevelsClient } from './services/log-levels-client.ts';
+export type { NetChecksClient } from './services/net-checks-client.ts';
 export type {
   HistoryOptions,
   ObjectChange,

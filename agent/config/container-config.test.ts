@@ -148,6 +148,32 @@ describe('computeContainerConfig', () => {
     expect(found).toEqual(expected);
   });
 
+  it('takes variables of Services, which all others replace and refer to', () => {
+    const serviceLinks = new Map([
+      ['DB_SERVICE_HOST', '10.43.0.9'],
+      ['DB_SERVICE_PORT', '5432'],
+      ['a', 'of a Service'],
+      ['LAST', 'of a Service'],
+    ]);
+    const optional = { configMapKeyRef: { localObjectReference: { name: 'nope' }, key: 'a', optional: true } };
+    const own = {
+      env: [
+        { name: 'URL', value: 'pg://$(DB_SERVICE_HOST):$(DB_SERVICE_PORT)/$(a)' },
+        { name: 'DB_SERVICE_PORT', value: '1' },
+        { name: 'LAST', valueFrom: optional },
+        { name: 'AFTER', value: '$(DB_SERVICE_PORT)' },
+      ],
+      envFrom: [{ prefix: '', configMapRef: { localObjectReference: { name: 'cm' } } }],
+      args: ['$(DB_SERVICE_HOST)', '$(DB_SERVICE_PORT)', '$(NONE)'],
+    };
+    const { env: made, args } = config(own, { facts: { ...facts, serviceLinks } });
+    expect(Object.fromEntries(made.map(({ name, value }) => [name, value]))).toEqual({
+      ...{ DB_SERVICE_HOST: '10.43.0.9', DB_SERVICE_PORT: '1', a: 'one', b: 'two', LAST: 'of a Service' },
+      ...{ URL: 'pg://10.43.0.9:5432/one', AFTER: '1' },
+    });
+    expect(args).toEqual(['10.43.0.9', '1', '$(NONE)']);
+  });
+
   it('says which ConfigMap or key is missing, unless it is optional', () => {
     const reference = (name: string, key: string, optional = false) => [
       { name: 'X', valueFrom: { configMapKeyRef: { localObjectReference: { name }, key, optional } } },

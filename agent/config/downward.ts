@@ -10,6 +10,8 @@ export interface PodFacts {
   /** Where the pod reaches the API server, "host:port"; undefined where nothing leads it there. */
   readonly apiAddress?: string | undefined;
   readonly allocatable: { readonly cpuMilli: number; readonly memoryBytes: number };
+  /** Variables of the Services that the pod reaches. */
+  readonly serviceLinks?: ReadonlyMap<string, string>;
 }
 
 const quoted = /^metadata\.(labels|annotations)\['([^']+)'\]$/;

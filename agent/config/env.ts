@@ -13,11 +13,11 @@ export interface PodObjects {
 const apiAddressVariable = 'BERTH_ADDRESS';
 
 /**
- * A container's environment, in order: first the address of the API server, then what envFrom brings, then env; a later
- * name replaces an earlier one. Throws ContainerConfigError.
+ * A container's environment, in order: first the address of the API server and the variables of Services, then what
+ * envFrom brings, then env; a later name replaces an earlier one. Throws ContainerConfigError.
  */
 export function computeEnv(pod: Pod, container: Container, objects: PodObjects, facts: PodFacts): Map<string, string> {
-  const env = new Map<string, string>();
+  const env = new Map(facts.serviceLinks);
   if (facts.apiAddress !== undefined) env.set(apiAddressVariable, facts.apiAddress);
   for (const source of container.envFrom ?? []) addAll(env, source, objects);
   let length = lengthOf(env);

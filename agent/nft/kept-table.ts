@@ -116,6 +116,11 @@ export class KeptTable {
     this.#tables = namesOf(options.kind, options.owner);
   }
 
+  /** The table in force as far as known; undefined while it is built. */
+  get name(): string | undefined {
+    return this.#table;
+  }
+
   /** The process that runs nft, if one does: it is in the network that the table is in. */
   get pid(): number | undefined {
     return this.#nft.pid;

@@ -52,10 +52,9 @@ export function tableCommands(owner: LinkOwner, { range, pods, nodes, tunnel }: 
  */
 export function forwardScript(owner: LinkOwner, pods: readonly AddressRange[], iptables: string): string {
   const chain = chainOf(owner);
-  const rules = pods.flatMap(({ text }) => [`-s ${text} -j ACCEPT`, `-d ${text} -j ACCEPT`]);
-  const has = [acceptedCommand(owner, iptables), ...rules.map((rule) => `${iptables} -w -C ${chain} ${rule}`)];
+  const rules = acceptRules(pods);
   return [
-    `if { ${has.join(' && ')}; } 2>/dev/null; then exit 0; fi`,
+    `if ${hasForward(owner, pods, iptables)}; then exit 0; fi`,
     `${iptables} -w -N ${chain} 2>/dev/null || ${iptables} -w -F ${chain}`,
     ...rules.map((rule) => `${iptables} -w -A ${chain} ${rule}`),
     `${iptables} -w -D FORWARD -j ${chain} 2>/dev/null || :`,
@@ -68,6 +67,16 @@ export function forwardScript(owner: LinkOwner, pods: readonly AddressRange[], i
 
 /** A command that fails where the chain is not called. */
 export const acceptedCommand = (owner: LinkOwner, iptables: string): string => `${iptables} -w -C FORWARD -j ${chainOf(owner)}`;
+
+const acceptRules = (pods: readonly AddressRange[]): string[] =>
+  pods.flatMap(({ text }) => [`-s ${text} -j ACCEPT`, `-d ${text} -j ACCEPT`]);
+
+/** For a shell's `if`: whether all of these rules are there. */
+export function hasForward(owner: LinkOwner, pods: readonly AddressRange[], iptables: string): string {
+  const chain = chainOf(owner);
+  const checks = acceptRules(pods).map((rule) => `${iptables} -w -C ${chain} ${rule}`);
+  return `{ ${[acceptedCommand(owner, iptables), ...checks].join(' && ')}; } 2>/dev/null`;
+}
 
 /** A shell script that takes it all away again. */
 export function removeScript(owner: LinkOwner, iptables: string): string {

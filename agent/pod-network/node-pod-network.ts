@@ -17,7 +17,7 @@ import { namesAddressOf } from './gateway-link.ts';
 import type { LinkOwner } from './link-commands.ts';
 import type { JoiningPod, LinkGate } from './link-gate.ts';
 import { computeNeighbours, rangeTextOf } from './neighbours.ts';
-import { type ClusterRanges, type JoinedPod, PodNetwork } from './pod-network.ts';
+import { type ClusterRanges, type JoinedPod, type NetworkPlan, PodNetwork } from './pod-network.ts';
 import { createShell, type Shell } from './shell.ts';
 
 export interface NodePodNetworkOptions {
@@ -54,6 +54,16 @@ export interface ClusterNetwork {
   readonly domain: string;
 }
 
+/** What the network is to be like; without a plan `why` says why there is none. */
+export interface NetworkState {
+  readonly plan: NetworkPlan | undefined;
+  readonly why: string;
+  /** Empty: not known. */
+  readonly domain: string;
+  /** Nodes without a route: a sentence each. */
+  readonly refused: readonly string[];
+}
+
 /** What carries Services and names on this node. */
 export interface ServicesGround extends ClusterNetwork {
   /** The node's range, and its own address in it. */
@@ -84,6 +94,7 @@ export class NodePodNetwork implements RoutedNetwork {
   /** For pods that wait. */
   #why: string;
   #error = '';
+  #refused: readonly string[] = [];
 
   constructor(options: NodePodNetworkOptions) {
     this.#options = options;
@@ -162,6 +173,11 @@ export class NodePodNetwork implements RoutedNetwork {
       ...{ nameservers: [network.gateway, namesAddressOf(range)], domain: cluster.domain },
       controlPlane: controlPlaneAddressOf(range),
     };
+  }
+
+  /** For those who look whether all is as it is to be. */
+  state(): NetworkState {
+    return { plan: this.#network?.plan, why: this.#why, domain: this.#cluster?.domain ?? '', refused: this.#refused };
   }
 
   /** When Services can be carried: the network is there, and the cluster's ranges are known. Undefined when aborted. */
@@ -268,7 +284,6 @@ export class NodePodNetwork implements RoutedNetwork {
 
   async #follow(network: PodNetwork, signal: AbortSignal): Promise<void> {
     const { networks, nodeName, logger, clock } = this.#options;
-    let told: readonly string[] = [];
     const takeCluster = this.#clusterTaker(network);
     // One at a time, also while it is tried again: each is a handler.
     let changed: Promise<void> | undefined;
@@ -278,8 +293,8 @@ export class NodePodNetwork implements RoutedNetwork {
       });
       const own = { name: nodeName, address: this.#address, range: network.pool.range };
       const { neighbours, refused } = computeNeighbours(networks.lister.list(), own);
-      for (const each of refused) if (!told.includes(each)) logger.warn({}, each);
-      told = refused;
+      for (const each of refused) if (!this.#refused.includes(each)) logger.warn({}, each);
+      this.#refused = refused;
       const isTaken = await takeCluster();
       try {
         await network.setNeighbours(neighbours);

@@ -2,7 +2,7 @@ import type { AddressRange } from '../../api/meta/address-range.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import { wordsOf } from '../words-of.ts';
 import { AddressPool } from './address-pool.ts';
-import { acceptedCommand, forwardScript, type Outside, removeScript, tableCommands, tableOf } from './firewall.ts';
+import { acceptedCommand, forwardScript, hasForward, type Outside, removeScript, tableCommands, tableOf } from './firewall.ts';
 import { gatewayAddressOf, gatewayLinkOf, gatewayScript, removeServiceRoute, serviceRouteCommands } from './gateway-link.ts';
 import { type LinkOwner, podLink, tagOf } from './link-commands.ts';
 import {
@@ -51,6 +51,22 @@ export interface ClusterRanges {
 export interface JoinedPod {
   readonly address: string;
   readonly pid: number | undefined;
+}
+
+/** What there is to be, for those who look whether it is. */
+export interface NetworkPlan {
+  readonly range: string;
+  readonly gateway: string;
+  readonly gatewayLink: string;
+  readonly mtu: number;
+  readonly neighbours: readonly Neighbour[];
+  readonly services: readonly string[];
+  /** The link of the tunnel to other nodes, whether it is there or not. */
+  readonly tunnel: string;
+  /** Of nftables. */
+  readonly table: string;
+  /** For a shell's `if`: whether the rules that accept the pods' packets are there. */
+  readonly hasForward: string;
 }
 
 /** How often rules and routes of the pods' network are looked at. */
@@ -116,6 +132,15 @@ export class PodNetwork {
   /** The node's own address in its range. */
   get gateway(): string {
     return gatewayAddressOf(this.#options.range);
+  }
+
+  get plan(): NetworkPlan {
+    const { owner, range } = this.#options;
+    return {
+      ...{ range: range.text, gateway: this.gateway, gatewayLink: gatewayLinkOf(owner), mtu: this.mtu },
+      ...{ neighbours: this.#neighbours, services: this.#cluster.services.map(({ text }) => text) },
+      ...{ tunnel: this.#tunnel.name, table: tableOf(owner), hasForward: hasForward(owner, this.#pods, this.#iptables) },
+    };
   }
 
   /** Lets in what is for pods of other nodes, and leads to Services. Throws an Error that says what is in the way. */

@@ -33,7 +33,15 @@ export interface ContainerStarterOptions {
   readonly hostIP: string;
   readonly apiAddress?: ((pod: Pod) => string | undefined) | undefined;
   readonly allocatable: Allocatable;
+  /** Absent: Services are not carried on this node. */
+  readonly serviceLinks?: ServiceLinkSource | undefined;
 }
+
+/**
+ * The variables that tell a pod with this address of Services. Called whenever a container is made: what comes later
+ * changes none that runs. Throws ContainerConfigError while they are not known.
+ */
+export type ServiceLinkSource = (pod: Pod, address: string | undefined) => Promise<ReadonlyMap<string, string>>;
 
 /** One container that is to run. */
 export interface ContainerStart {
@@ -132,7 +140,8 @@ export class ContainerStarter {
   ): Promise<ContainerConfig> {
     const { podVolumes, security, hostIP, apiAddress, allocatable } = this.#options;
     const podIP = pod.spec?.hostNetwork === true ? hostIP : sandbox.ip;
-    const facts = { podIP, hostIP, apiAddress: apiAddress?.(pod), allocatable };
+    const serviceLinks = await this.#options.serviceLinks?.(pod, podIP);
+    const facts = { podIP, hostIP, apiAddress: apiAddress?.(pod), allocatable, ...(serviceLinks && { serviceLinks }) };
     const env = () => computeEnv(pod, container, prepared.objects, facts);
     const subPaths = await podVolumes.prepareSubPaths(pod, container, prepared.volumes, env);
     const input = {

@@ -12,7 +12,7 @@ import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import { block } from './blocked.ts';
 import { findContainer } from './pod-containers.ts';
 import type { PodEvents } from './pod-events.ts';
-import { type ContainerStart, ContainerStarter, type Prepared } from './start-container.ts';
+import { type ContainerStart, ContainerStarter, type Prepared, type ServiceLinkSource } from './start-container.ts';
 import { retry } from './start-failures.ts';
 import { ImageStarter } from './start-images.ts';
 import { type SandboxStart, SandboxStarter, type SandboxToCome } from './start-sandbox.ts';
@@ -34,6 +34,7 @@ export interface StartOptions {
   /** Where a pod reaches the API server; undefined where nothing leads it there. */
   readonly apiAddress?: ((pod: Pod) => string | undefined) | undefined;
   readonly allocatable: Allocatable;
+  readonly serviceLinks?: ServiceLinkSource | undefined;
 }
 
 /** Objects of pods that start together are fetched once. */

@@ -27,8 +27,15 @@ export interface ServiceTable {
   set(key: string, service: TableService | undefined): void;
   /** Resolves when everything that was set so far is in force, or `run` has ended. */
   settled(): Promise<void>;
+  /** The table in force as far as known (undefined: it is being built), and how many changes wait to be in it. */
+  status(): ServiceTableStatus;
   /** Keeps the table as wanted until aborted; waits and tries again after every failure. Never throws. */
   run(signal: AbortSignal): Promise<void>;
+}
+
+export interface ServiceTableStatus {
+  readonly table: string | undefined;
+  readonly waiting: number;
 }
 
 /** Elements in one transaction of a table that is built: 0.1 s, in which no other transaction gets through. */
@@ -49,6 +56,7 @@ export function createServiceTable(options: ServiceTableOptions): ServiceTable {
       table.wake();
     },
     settled: () => table.settled(),
+    status: () => ({ table: table.name, waiting: content.waiting }),
     run: async (signal) => void (await Promise.all([table.run(signal), content.sweeper.run(signal)])),
   };
 }
@@ -77,6 +85,10 @@ class NodeServices implements TableContent {
 
   set(key: string, service: TableService | undefined): void {
     this.#changes.set(key, service);
+  }
+
+  get waiting(): number {
+    return this.#changes.size;
   }
 
   hasChanges(): boolean {

@@ -19,7 +19,8 @@ import { createServiceTable, type ServiceTable } from '../service-table/service-
 import { Draining, nodeAddressIndex } from './draining.ts';
 import { keepServices, readKeptServices } from './kept-services.ts';
 import { NamesKeeper } from './names-keeper.ts';
-import { ServiceFeed, sliceIndex } from './service-feed.ts';
+import { namespaceIndex, ServiceFeed, sliceIndex } from './service-feed.ts';
+import type { ServiceLinks } from './service-links.ts';
 import { slimService, slimSlice } from './slim-objects.ts';
 import { otherResolvers } from './views.ts';
 
@@ -44,6 +45,10 @@ export interface ServicesOptions {
   readonly onDraining: (draining: Draining) => void;
   /** Ports of the machine that lead to this node's pods. */
   readonly hostPorts: Pick<HostPorts, 'useTable'>;
+  /** Called before the table is built. */
+  readonly onTable: (table: Pick<ServiceTable, 'status'>) => void;
+  /** Told when Services are known. */
+  readonly links: Pick<ServiceLinks, 'known'>;
 }
 
 /** So long a server that does not answer is waited for before what an agent before knew is used. */
@@ -61,7 +66,9 @@ const interfacesMs = 1_000;
 export async function runServices(options: ServicesOptions, signal: AbortSignal): Promise<void> {
   const { client, nodeName, nodeDir, tag, networks, pods, ground, metrics, clock, logger } = options;
   const base = { clock, logger };
-  const services = createInformer<Service>({ ...base, client: client.services, name: 'services', transform: slimService });
+  const services = createInformer<Service>({
+    ...{ ...base, client: client.services, name: 'services', transform: slimService, indexers: namespaceIndex },
+  });
   const indexers = { ...sliceIndex, ...nodeAddressIndex(nodeName) };
   const slices = createInformer<EndpointSlice>({
     ...{ ...base, client: client.endpointSlices, name: 'endpointslices', transform: slimSlice, indexers },
@@ -71,6 +78,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
     ...{ cluster: tag, node: nodeName, podRanges: ground.pods, serviceRanges: ground.services, loopback: false, logger },
   });
   options.hostPorts.useTable(table);
+  options.onTable(table);
   const names = new NamesKeeper({
     ...{ ...base, metrics, address: ground.gateway, clusterDomain: ground.domain },
     clusterCidrs: [...ground.pods, ...ground.services],
@@ -100,6 +108,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
       else await synced;
     }
     if (signal.aborted) return;
+    options.links.known((namespace) => feed.servicesIn(namespace));
     // It also ends with the signal: then nothing is known to be gone.
     const whole = synced.then(() => signal.aborted || feed.synced());
     const carried = whole.then(() => table.settled());

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { EndpointSlice, Pod, Service } from '../../api/generated/types.ts';
 import { createFedSource } from '../../test/fakes/fed-source.ts';
 import type { NamesChange } from '../names/changes.ts';
-import { ServiceFeed, sliceIndex } from './service-feed.ts';
+import { namespaceIndex, ServiceFeed, sliceIndex } from './service-feed.ts';
 
 const service = (name: string): Service => ({
   metadata: { namespace: 'a', name },
@@ -15,7 +15,11 @@ const slice = (name: string, owner: string | undefined, address = '10.42.0.2'): 
 const pod = (status: Pod['status'], spec: Pod['spec'] = {}): Pod => ({ metadata: { namespace: 'a', name: 'p' }, spec, status });
 
 let log: string[] = [];
-let [services, slices, pods] = [createFedSource<Service>(), createFedSource<EndpointSlice>(sliceIndex), createFedSource<Pod>()];
+let [services, slices, pods] = [
+  createFedSource<Service>(namespaceIndex),
+  createFedSource<EndpointSlice>(sliceIndex),
+  createFedSource<Pod>(),
+];
 let feed: ServiceFeed;
 const shown = (change: NamesChange): string => {
   if (change.kind === 'snapshot')
@@ -26,7 +30,11 @@ const shown = (change: NamesChange): string => {
 
 beforeEach(() => {
   log = [];
-  [services, slices, pods] = [createFedSource<Service>(), createFedSource<EndpointSlice>(sliceIndex), createFedSource<Pod>()];
+  [services, slices, pods] = [
+    createFedSource<Service>(namespaceIndex),
+    createFedSource<EndpointSlice>(sliceIndex),
+    createFedSource<Pod>(),
+  ];
   feed = new ServiceFeed({
     ...{ services, slices, pods },
     setTable: (key, entry) => {
@@ -79,6 +87,13 @@ describe('ServiceFeed', () => {
     expect([take(), feed.snapshot().pods]).toEqual([['names: delete-pod p'], []]);
   });
 
+  it('says which Services a namespace has', () => {
+    services.set(service('web'));
+    services.set({ metadata: { namespace: 'b', name: 'other' } });
+    expect(feed.servicesIn('a')).toEqual([service('web')]);
+    expect(feed.servicesIn('none')).toEqual([]);
+  });
+
   it('is silent after it was left', () => {
     feed.follow()();
     services.set(service('web'));
@@ -98,6 +113,9 @@ describe('ServiceFeed with what was kept', () => {
   it('begins with it', () => {
     expect(take()).toEqual(['table: a/web to 10.42.0.2', 'table: a/old to 10.42.0.9', 'names: all of web,old,web-1,old-1']);
     expect(feed.known()).toEqual(kept);
+    services.set(service('new'));
+    expect(feed.servicesIn('a')).toEqual(kept.services);
+    expect(feed.servicesIn('b')).toEqual([]);
   });
 
   it('waits for both informers: a Service that comes before its slices keeps its endpoints', () => {

@@ -10,6 +10,9 @@ import { serviceOfSlice, serviceViewOf, sliceViewOf, tableServiceOf } from './vi
 /** The index of slices by the key of their Service. */
 export const sliceIndex = { service: (slice: EndpointSlice) => [serviceOfSlice(slice) ?? ''] };
 
+/** The index of Services by their namespace. */
+export const namespaceIndex = { namespace: ({ metadata }: Service) => [metadata?.namespace ?? ''] };
+
 type Source<T> = Pick<Informer<T>, 'lister' | 'addHandler'>;
 
 /** Services and slices as an agent before this one knew them. */
@@ -19,6 +22,7 @@ export interface KnownServices {
 }
 
 export interface ServiceFeedOptions {
+  /** With `namespaceIndex`. */
   readonly services: Source<Service>;
   /** With `sliceIndex`. */
   readonly slices: Source<EndpointSlice>;
@@ -68,6 +72,11 @@ export class ServiceFeed {
   known(): KnownServices {
     const { services, slices } = this.#options;
     return this.#kept ?? { services: services.lister.list(), slices: slices.lister.list() };
+  }
+
+  servicesIn(namespace: string): readonly Service[] {
+    const kept = this.#kept?.services.filter(({ metadata }) => metadata?.namespace === namespace);
+    return kept ?? this.#options.services.lister.byIndex('namespace', namespace);
   }
 
   /** For a resolver that starts. */

@@ -45,7 +45,11 @@ describe('the tunnel', () => {
       },
     };
     const dialer = { dial: () => stalled, close() {} };
-    const parts = { client, access, dialer, history: createUsageHistory(), get: () => record, nodeName: 'n1', clock };
+    const netCheck = async () => ({});
+    const parts = {
+      ...{ client, access, dialer, history: createUsageHistory(), netCheck },
+      ...{ get: () => record, nodeName: 'n1', clock },
+    };
     void runTunnel({ ...parts, logger: createFakeLogger() }, stop.signal);
     await settle();
     expect(engine?.aborted).toBe(false);

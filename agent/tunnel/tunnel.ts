@@ -8,6 +8,7 @@ import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { PodDialer } from '../machine/pod-dialer.ts';
 import type { UsageHistory } from '../machine/usage-history.ts';
+import type { NetCheckSource } from '../net-check/net-check.ts';
 import type { PodRecord } from '../pod/pod-record.ts';
 import type { ContainerAccess } from '../runtime/runtime.ts';
 import { serveReadFiles, serveWriteFiles } from './serve-files.ts';
@@ -22,6 +23,7 @@ export interface TunnelOptions {
   readonly access: ContainerAccess;
   readonly dialer: PodDialer;
   readonly history: UsageHistory;
+  readonly netCheck: NetCheckSource;
   get(podUid: string): PodRecord | undefined;
   /** The uid under which this machine knows a pod of the API. */
   uidHere?(apiUid: string): string;
@@ -91,6 +93,7 @@ async function serveOpened(options: TunnelOptions, open: Open, stream: TunnelStr
   const podUid = options.uidHere?.(open.podUid ?? '') ?? open.podUid ?? '';
   if (open.logLevel) return await serveLogLevel(options, open, open.logLevel, stream);
   if (open.usageHistory) return await serveUsageHistory(options, podUid, open.usageHistory, stream);
+  if (open.netCheck) return await stream.write({ netCheck: await options.netCheck(signal) });
   const record = options.get(podUid);
   if (record === undefined) throw unknownPod(open);
   const request = { access, record, signal };

@@ -74,6 +74,7 @@ const others: Readonly<Record<string, MethodAccess>> = {
   '/berth.meta.v1.Objects/Bulk': { verbs: writes, items: true },
   '/berth.node.v1.Tunnel/Control': { node: true },
   '/berth.node.v1.Tunnel/Serve': { node: true },
+  '/berth.node.v1.NetChecks/Get': { verbs: ['get-netcheck'], kinds: ['Node'] },
   '/berth.scheduling.v1.Placements/Why': { verbs: ['get'], kinds: ['Pod'] },
   '/berth.scheduling.v1.Placements/Simulate': { verbs: ['create'], kinds: ['Pod'] },
   '/berth.scheduling.v1.Placements/List': { verbs: ['list'], kinds: ['Placement'] },

@@ -34,6 +34,7 @@ import { defaultItemStreamLimits, type ItemStreamLimits, ItemStreams } from './i
 import { type ArrivalLimits, Arrivals, defaultArrivalLimits } from './listener/arrivals.ts';
 import { Refusals } from './listener/refusals.ts';
 import { LOG_LEVELS_SERVICE, logLevelsService } from './log-levels-service.ts';
+import { NET_CHECKS_SERVICE, netChecksService } from './net-checks-service.ts';
 import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
 import { PAGES_SERVICE, pagesService } from './pages-service.ts';
 import { PLACEMENTS_SERVICE, placementsService } from './placements-service.ts';
@@ -190,6 +191,7 @@ const coreNames: readonly string[] = [
   TUNNEL_SERVICE,
   LOG_LEVELS_SERVICE,
   USAGE_HISTORIES_SERVICE,
+  NET_CHECKS_SERVICE,
   BACKUP_SERVICE,
   SECRET_KEYS_SERVICE,
   PLACEMENTS_SERVICE,
@@ -210,6 +212,7 @@ function coreServices(options: ApiServerOptions, { verbs, tunnels, streams }: Co
     tunnelService(tunnels, pipeline),
     logLevelsService({ tunnels, log, own: options.logLevel }, pipeline),
     usageHistoriesService({ tunnels, pods: registry.store('Pod') }, pipeline),
+    netChecksService(tunnels, pipeline),
     placementsService(registry, pipeline),
     backupService(options.backup, pipeline, now),
     tokenKeysService(tokenKeys, pipeline, now),

@@ -1,15 +1,12 @@
-import { decodeMessage } from '../../api/codec/message.ts';
-import { WireReader } from '../../api/codec/wire-reader.ts';
-import { badRequest, unavailable } from '../../api/errors/index.ts';
-import type { GetUsageHistoryRequest, ServeRequest } from '../../api/generated/types.ts';
+import { badRequest } from '../../api/errors/index.ts';
+import type { GetUsageHistoryRequest } from '../../api/generated/types.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import type { PreparedCall, Reply } from '../verbs/prepared-call.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import { fromStatus } from './status.ts';
-import { abortable } from './tunnel/duplex.ts';
+import { askAgent } from './tunnel/ask-agent.ts';
 import { findTarget } from './tunnel/stream-target.ts';
 import type { Tunnels } from './tunnel/tunnels.ts';
 
@@ -47,21 +44,6 @@ function prepareHistory(deps: UsageHistoriesDeps, wanted: GetUsageHistoryRequest
 async function answer({ tunnels, pods }: UsageHistoriesDeps, wanted: GetUsageHistoryRequest, call: CallContext): Promise<Reply> {
   const { nodeName = '', podName = '', namespace = '' } = wanted;
   const target = podName === '' ? { node: nodeName, uid: '' } : await findTarget(pods, { namespace, name: podName });
-  const open = { podUid: target.uid, usageHistory: wanted, requestId: call.requestId };
-  const stream = await tunnels.open(target.node, open, call);
-  try {
-    const frame = await abortable(stream.frames.next(), call.signal);
-    if (frame.done) throw unavailable('the connection to the node was lost: try again');
-    return { bytes: readAnswer(frame.value) };
-  } finally {
-    stream.close();
-  }
-}
-
-/** The history as the agent encoded it. */
-function readAnswer(frame: Buffer): Buffer {
-  const reader = new WireReader(frame);
-  while (reader.next()) if (reader.number === USAGE_HISTORY_FIELD) return Buffer.from(reader.value());
-  const { error } = decodeMessage<ServeRequest>('berth.node.v1.ServeRequest', frame);
-  throw error ? fromStatus(error) : unavailable('the agent of the node does not keep a history: update it');
+  const open = { podUid: target.uid, usageHistory: wanted };
+  return askAgent(tunnels, { node: target.node, open, field: USAGE_HISTORY_FIELD, lacks: 'does not keep a history' }, call);
 }

@@ -149,6 +149,12 @@ export const clientCommands: readonly CommandEntry[] = [
     load: async () => (await import('./cordon.ts')).registerUncordon,
   },
   {
+    name: 'net',
+    group: 'Look after nodes',
+    description: 'Check the network of pods: berth net check',
+    load: async () => (await import('./net.ts')).registerNet,
+  },
+  {
     name: 'drain',
     group: 'Look after nodes',
     description: 'Mark nodes as unschedulable and evict their pods, within their disruption budgets',
@@ -187,7 +193,7 @@ export const clientCommands: readonly CommandEntry[] = [
   {
     name: 'port-forward',
     group: 'Work with containers',
-    description: 'Forward local ports to a pod',
+    description: 'Forward local ports to a pod, or to one of a service or workload',
     load: async () => (await import('./port-forward.ts')).registerPortForward,
   },
   {

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Command } from 'commander';
-import { ApiError, badRequest, isNotFound } from '../../api/errors/index.ts';
+import { ApiError, isNotFound } from '../../api/errors/index.ts';
 import type { ObjectKey } from '../../client/index.ts';
 import { parseObjectArgument } from '../args/resource-args.ts';
+import { checkChosen } from '../forward/chosen-pod.ts';
 import { joinConnection } from '../forward/connection.ts';
 import { type Listener, listen } from '../forward/listeners.ts';
 import { type LocalAddress, type PortPair, parseAddresses, parsePortPair } from '../forward/port-pairs.ts';
@@ -19,9 +20,12 @@ interface PortForwardFlags {
 export function registerPortForward(program: Command): void {
   program
     .command('port-forward')
-    .description('Forward local ports to a pod')
+    .description('Forward local ports to a pod, or to one of a service or workload')
     .argument('<pod>', 'POD, pod/POD, or TYPE/NAME of what has pods')
-    .argument('<port...>', 'REMOTE, LOCAL:REMOTE or :REMOTE for any free port; REMOTE may be the name of a port')
+    .argument(
+      '<port...>',
+      'REMOTE, LOCAL:REMOTE or :REMOTE for any free port; REMOTE may be a name; of a service it is a port of the service',
+    )
     .option('--address <addresses>', 'where to listen, e.g. localhost,10.0.0.5', 'localhost')
     .option('--pod-running-timeout <duration>', 'with TYPE/NAME: how long to wait for a pod', '1m')
     .action(async (word: string, ports: string[], flags: PortForwardFlags, command: Command) => {
@@ -32,8 +36,8 @@ export function registerPortForward(program: Command): void {
         const pod = await findPod(session, word, { order: inOrderForSessions, timeoutMs, signal });
         const key = { namespace: session.namespace, name: pod.metadata?.name ?? '' };
         const pairs = (await podPorts(session, word, ports)).map((text) => parsePortPair(text, pod));
-        const phase = pod.status?.phase ?? 'Pending';
-        if (phase !== 'Running') throw badRequest(`unable to forward port because pod is not running. Current status=${phase}`);
+        const warning = await checkChosen(session.client, pod, Date.now());
+        if (warning !== undefined) process.stderr.write(`Warning: ${warning}\n`);
         await forwardUntil(signal, { session, key }, pairs, addresses);
       });
     });

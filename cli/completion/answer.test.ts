@@ -63,6 +63,18 @@ describe('an answer', () => {
     expect(await words(resource(), 'things/')).toEqual([]);
   });
 
+  it('has what has pods beside pods, and leaves no space behind it alone', async () => {
+    const wanted: Wanted = { type: 'object', kind: 'Pod', before: [], owners: ['Deployment', 'Service'] };
+    expect(await words(wanted)).toEqual(['web', 'worker', 'db', 'deployment/', 'service/']);
+    expect((await answered(wanted, 'd')).glued).toBe(false);
+    expect(await answered(wanted, 'dep')).toEqual({
+      candidates: [{ word: 'deployment/', description: 'Deployment' }],
+      glued: true,
+      files: false,
+    });
+    expect((await answered(wanted, 'nothing')).glued).toBe(false);
+  });
+
   it('has containers, contexts, and fields with those below them', async () => {
     expect(await words({ type: 'container', pod: 'pod/web' }, 's')).toEqual(['side']);
     expect(await words({ type: 'container', pod: '' })).toEqual([]);

@@ -30,7 +30,13 @@ export async function answer({ wanted, current, prefix }: Question, lookup: Look
   if (wanted.type === 'file') return { candidates: [], glued: false, files: true };
   const { words, glued = false } = await wordsFor(wanted, current, lookup);
   const fitting = words.filter(({ word }) => word.startsWith(current));
-  return { candidates: fitting.map((each) => ({ ...each, word: prefix + each.word })), glued, files: false };
+  // A name follows what ends so.
+  const areTypes = fitting.length > 0 && fitting.every(({ word }) => word.endsWith('/'));
+  return {
+    candidates: fitting.map((each) => ({ ...each, word: prefix + each.word })),
+    glued: glued || areTypes,
+    files: false,
+  };
 }
 
 interface Words {
@@ -51,7 +57,7 @@ async function wordsFor(wanted: Exclude<Wanted, { type: 'file' }>, current: stri
     case 'container':
       return plain(wanted.pod === '' ? [] : await lookup.containers(wanted.pod));
     case 'object':
-      return await objectWords(kindOf(wanted.kind), wanted.before, current, lookup);
+      return await objectWords(kindOf(wanted.kind), wanted, current, lookup);
     case 'resource':
       return await resourceWords(wanted, current, lookup);
     case 'field':
@@ -71,12 +77,21 @@ function plain(words: readonly string[]): Words {
 }
 
 /** Names of one kind, also as TYPE/NAME where the word began so; those that stand there already are not said again. */
-async function objectWords(kind: Kind | undefined, before: readonly string[], current: string, lookup: Lookup): Promise<Words> {
+async function objectWords(
+  kind: Kind | undefined,
+  { before, owners = [] }: { readonly before: readonly string[]; readonly owners?: readonly string[] },
+  current: string,
+  lookup: Lookup,
+): Promise<Words> {
   if (!kind) return { words: [] };
   if (current.includes('/')) return await slashedWords(current, lookup);
   const names = await lookup.names(kind);
-  return plain(names.filter((name) => !before.includes(name)));
+  const { words } = plain(names.filter((name) => !before.includes(name)));
+  return { words: [...words, ...typesBefore(kinds.filter((each) => owners.includes(each.kind)))] };
 }
+
+const typesBefore = (offered: readonly Kind[]): Candidate[] =>
+  offered.map((kind) => ({ word: `${kind.singular}/`, description: kind.kind }));
 
 /** TYPE, then names of that type; or TYPE/NAME again and again, which is what the first word decides. */
 async function resourceWords(
@@ -88,9 +103,8 @@ async function resourceWords(
   const [first, ...names] = before;
   const offered = wanted ? kinds.filter(({ kind }) => wanted.includes(kind)) : kinds;
   if (first === undefined) return typeWords(current, offered);
-  if (first.includes('/'))
-    return { words: offered.map((kind) => ({ word: `${kind.singular}/`, description: kind.kind })), glued: true };
-  return await objectWords(kindOf(first), names, current, lookup);
+  if (first.includes('/')) return { words: typesBefore(offered) };
+  return await objectWords(kindOf(first), { before: names }, current, lookup);
 }
 
 /** "pods", and behind "pods,no" also "pods,nodes". Short names count when nothing else begins so. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../host/main.ts';
 import { outputFormats } from '../printers/formats.ts';
+import { havingPods } from '../workload/pod-selector.ts';
 import { computeQuestion, type Question } from './question.ts';
 
 const program = await createProgram();
@@ -44,10 +45,13 @@ describe('what may stand at the end of a line', () => {
     ],
     ['berth set selector svc ', { type: 'resource', before: ['svc'], kinds: ['Service'] }],
     ['berth create job --', { type: 'words', words: expect.arrayContaining([expect.objectContaining({ word: '--from' })]) }],
-    ['berth logs ', { type: 'object', kind: 'Pod', before: [] }],
+    ['berth logs ', { type: 'object', kind: 'Pod', before: [], owners: havingPods }],
+    ['berth port-forward ', { type: 'object', kind: 'Pod', before: [], owners: havingPods }],
     ['berth logs web ', { type: 'container', pod: 'web' }],
     ['berth logs web -c ', { type: 'container', pod: 'web' }],
     ['berth get pods -n ', { type: 'object', kind: 'Namespace', before: [] }],
+    ['berth net check ', { type: 'object', kind: 'Node', before: [] }],
+    ['berth net check h1 ', { type: 'object', kind: 'Node', before: ['h1'] }],
     ['berth log-level ', { type: 'component' }],
     ['berth get --context ', { type: 'context' }],
     ['berth config use-context ', { type: 'context' }],

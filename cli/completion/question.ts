@@ -1,6 +1,7 @@
 import type { Command, Option } from 'commander';
 import { logLevels } from '../../api/meta/log-level.ts';
 import { outputFormats } from '../printers/formats.ts';
+import { havingPods } from '../workload/pod-selector.ts';
 
 /** A word that may stand where the cursor is, with what it means. */
 export interface Candidate {
@@ -18,7 +19,13 @@ export type Wanted =
    * `kinds` those that the command is for, when not all.
    */
   | { readonly type: 'resource'; readonly before: readonly string[]; readonly kinds?: readonly string[] }
-  | { readonly type: 'object'; readonly kind: string; readonly before: readonly string[] }
+  /** A name of a kind; also TYPE/NAME of the kinds `owners`. */
+  | {
+      readonly type: 'object';
+      readonly kind: string;
+      readonly before: readonly string[];
+      readonly owners?: readonly string[];
+    }
   | { readonly type: 'container'; readonly pod: string }
   | { readonly type: 'context' }
   /** The server, or the agent of a node. */
@@ -147,7 +154,7 @@ function argumentOf({ command, path, positional }: Line): Wanted {
       return { type: 'resource', before: positional, ...(kinds && { kinds }) };
     }
     case 'pod':
-      return { type: 'object', kind: 'Pod', before: [] };
+      return { type: 'object', kind: 'Pod', before: [], ...(ofWorkloads.includes(verb) && { owners: havingPods }) };
     case 'node':
       return { type: 'object', kind: 'Node', before: positional };
     case 'container':
@@ -166,6 +173,8 @@ function argumentOf({ command, path, positional }: Line): Wanted {
   }
 }
 
+/** Commands that choose a pod of what has some. */
+const ofWorkloads = ['logs', 'exec', 'attach', 'port-forward'];
 const scaled = ['Deployment', 'ReplicaSet', 'StatefulSet', 'ReplicationController'];
 const rolledOut = ['Deployment', 'DaemonSet', 'StatefulSet'];
 const templated = [

@@ -5,7 +5,11 @@ const ports = [
   { name: 'http', containerPort: 8080 },
   { name: 'dns', containerPort: 53, protocol: 'UDP' },
 ];
-const pod = { metadata: { name: 'web' }, spec: { containers: [{ name: 'app', ports }] } };
+const initContainers = [
+  { name: 'proxy', restartPolicy: 'Always', ports: [{ name: 'admin', containerPort: 9901 }] },
+  { name: 'setup', ports: [{ name: 'setup', containerPort: 1 }] },
+];
+const pod = { metadata: { name: 'web' }, spec: { containers: [{ name: 'app', ports }], initContainers } };
 
 describe('ports to forward', () => {
   it.each([
@@ -15,6 +19,7 @@ describe('ports to forward', () => {
     ['0:80', { local: 0, remote: 80 }],
     ['9000:http', { local: 9000, remote: 8080 }],
     ['http', { local: 8080, remote: 8080 }],
+    [':admin', { local: 0, remote: 9901 }],
   ])('%s are %j', (text, pair) => expect(parsePortPair(text, pod)).toEqual(pair));
 
   it.each([
@@ -24,6 +29,7 @@ describe('ports to forward', () => {
     ['65536', 'is a number from 1 to 65535'],
     ['0', 'is a number from 1 to 65535'],
     ['x:80', 'is a number from 1 to 65535'],
+    [':setup', 'does not have a named port "setup"'],
     [':nothing', 'does not have a named port "nothing"'],
     [':dns', 'only TCP can be forwarded'],
   ])('are not %j', (text, why) => expect(() => parsePortPair(text, pod)).toThrow(why));

@@ -1,5 +1,6 @@
 import { badRequest } from '../../api/errors/index.ts';
 import type { Pod } from '../../api/generated/types.ts';
+import { isSidecar } from '../../api/kinds/pod/status-cells.ts';
 
 /** A port here and the one in the pod that it leads to. */
 export interface PortPair {
@@ -25,7 +26,9 @@ export function parsePortPair(text: string, pod: Pod): PortPair {
 
 function parseRemote(text: string, pod: Pod): number {
   if (/^\d+$/.test(text)) return parseNumber(text, 1);
-  const named = (pod.spec?.containers ?? []).flatMap((each) => each.ports ?? []).find((port) => port.name === text);
+  const { containers = [], initContainers = [] } = pod.spec ?? {};
+  const listening = [...containers, ...initContainers.filter(isSidecar)];
+  const named = listening.flatMap((each) => each.ports ?? []).find((port) => port.name === text);
   const name = pod.metadata?.name ?? '';
   if (named?.containerPort === undefined) throw badRequest(`pod "${name}" does not have a named port "${text}"`);
   if (named.protocol === 'UDP' || named.protocol === 'SCTP')

@@ -11,7 +11,10 @@ export function toPodPorts(text: string, service: Service): string {
   if (more.length > 0 || first + (second ?? '') === '' || second === '') return text;
   const wanted = second ?? first;
   const ports = service.spec?.ports ?? [];
-  const port = ports.find((each) => String(each.port) === wanted || each.name === wanted);
+  const found = ports.filter((each) => String(each.port) === wanted || each.name === wanted);
+  // One number may be a port of TCP and one of UDP.
+  const port = found.find(({ protocol = 'TCP' }) => protocol === 'TCP');
+  if (found[0] && !port) throw notCarried(wanted, service, found[0]);
   if (!port) throw unknownPort(wanted, service, ports);
   // A service without an address has no ports of its own: its names lead to the pods themselves.
   const target = service.spec?.clusterIP === 'None' ? String(port.port) : targetOf(port);
@@ -20,6 +23,10 @@ export function toPodPorts(text: string, service: Service): string {
 
 function targetOf({ port, targetPort }: ServicePort): string {
   return (targetPort?.type === 1 ? targetPort.strVal : undefined) || String(targetPort?.intVal || port);
+}
+
+function notCarried(wanted: string, { metadata }: Service, { protocol }: ServicePort): Error {
+  return badRequest(`port ${wanted} of service "${metadata?.name}" is ${protocol}; only TCP can be forwarded`);
 }
 
 function unknownPort(wanted: string, { metadata }: Service, ports: readonly ServicePort[]): Error {

@@ -8,9 +8,12 @@ import { type Tree, tree } from '../describe/json.ts';
 const bySelector: readonly string[] = ['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'Job'];
 const byLabels: readonly string[] = ['ReplicationController', 'Service'];
 
+/** Kinds whose objects say by a selector which pods are theirs. */
+export const havingPods: readonly string[] = [...bySelector, ...byLabels];
+
 /** Whether objects of a kind say by a selector which pods are theirs. */
 export function hasPodSelector({ kind }: Pick<Kind, 'kind'>): boolean {
-  return bySelector.includes(kind) || byLabels.includes(kind);
+  return havingPods.includes(kind);
 }
 
 /** The selector of the pods of an object, as text. Throws INVALID_ARGUMENT for an object that has none. */
@@ -20,6 +23,8 @@ export function podSelectorOf(kind: Pick<Kind, 'kind' | 'singular'>, object: Tre
     ? formatLabelSelector(selector as LabelSelector)
     : formatLabels(selector as Record<string, string>);
   if (!hasPodSelector(kind)) throw badRequest(noPods(kind));
+  const outside = tree(object, 'spec').type === 'ExternalName';
+  if (outside) throw badRequest(`this ${kind.singular} is an ExternalName: it leads out of the cluster, and to no pods`);
   if (text === '') throw badRequest(`this ${kind.singular} has no selector, and so no pods of its own`);
   return text;
 }

@@ -156,6 +156,50 @@ describe('services', () => {
     expect(names).toContain(other.trim());
   });
 
+  it('are told in variables to containers that are made later, and restart none for that', async () => {
+    const restarts = async () =>
+      (await cluster.client.pods.list({ namespace })).items.flatMap(({ metadata, status }) =>
+        (status?.containerStatuses ?? []).map(({ containerID, restartCount }) => [metadata?.name, containerID, restartCount]),
+      );
+    const variablesOf = async (pod: string) =>
+      (await cluster.berth('h1', 'exec', pod, '--', 'env')).stdout.split('\n').toSorted();
+    const before = await restarts();
+    const env = [
+      { name: 'WEB_PORT', value: 'own' },
+      { name: 'URL', value: 'http://$(WEB_SERVICE_HOST):$(WEB_SERVICE_PORT_HTTP)' },
+    ];
+    const made = (name: string, enableServiceLinks?: boolean): Pod => {
+      const spec = podSpec('exec sleep 3600');
+      const containers = (spec.containers ?? []).map((each) => ({ ...each, env }));
+      return {
+        metadata: { namespace, name },
+        spec: { ...spec, nodeName: 'h2', containers, ...(enableServiceLinks === false && { enableServiceLinks }) },
+      };
+    };
+    const names = ['linked', 'unlinked'];
+    await cluster.client.pods.create(made('linked'));
+    await cluster.client.pods.create(made('unlinked', false));
+    await eventually('both run', async () => {
+      const pods = await Promise.all(names.map((name) => cluster.client.pods.get({ namespace, name })));
+      return pods.every(isPodReady) ? true : undefined;
+    });
+    const address = await addressOf();
+    const linked = await variablesOf('linked');
+    expect(linked.filter((line) => /^(WEB|EACH|URL)/.test(line))).toEqual([
+      `URL=http://${address}:8080`,
+      'WEB_PORT=own',
+      ...[`WEB_PORT_8080_TCP=tcp://${address}:8080`, `WEB_PORT_8080_TCP_ADDR=${address}`, 'WEB_PORT_8080_TCP_PORT=8080'],
+      ...['WEB_PORT_8080_TCP_PROTO=tcp', `WEB_SERVICE_HOST=${address}`, 'WEB_SERVICE_PORT=8080', 'WEB_SERVICE_PORT_HTTP=8080'],
+    ]);
+    expect((await variablesOf('unlinked')).filter((line) => /^(WEB|EACH)/.test(line))).toEqual(['WEB_PORT=own']);
+    await cluster.client.services.create({ metadata: { namespace, name: 'later' }, spec: { ports: [{ port: 1 }] } });
+    for (const name of names) await cluster.client.pods.delete({ namespace, name });
+    await eventually('both are gone', async () =>
+      (await cluster.client.pods.list({ namespace })).items.length === 4 ? true : undefined,
+    );
+    expect(await restarts()).toEqual(before);
+  });
+
   it('have names for each pod where they have no address, and for themselves backwards', async () => {
     const addresses = (await webPods()).map(({ status }) => status?.podIP ?? '');
     const found = await lookUp('client-h1', `each.${namespace}.svc.cluster.local`);

@@ -100,6 +100,35 @@ describe('port-forward', () => {
     expect(await page(await it.port(8080))).toBe('the page\n');
   });
 
+  it('leads to a ready pod of a service, by the ports of the service', async () => {
+    const ready = { exec: { command: ['test', '-e', '/www/index.html'] }, periodSeconds: 1 };
+    const labels = { app: 'shop' };
+    const listening = [{ name: 'web', containerPort: 8080 }];
+    const shop = (name: string, script: string) => {
+      const made = pod(name, script, {}, listening);
+      const containers = made.spec.containers.map((each) => ({ ...each, readinessProbe: ready }));
+      return { ...made, metadata: { name, labels }, spec: { ...made.spec, containers } };
+    };
+    await house.apply(shop('shop-not', 'exec sleep 1000'), shop('shop-yes', `${pages} exec httpd -f -p 8080 -h /www`), {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'shop' },
+      spec: { selector: labels, ports: [{ name: 'http', port: 80, targetPort: 'web' }] },
+    });
+    await house.berth.ok('wait', '--for=condition=Ready', 'pod/shop-yes');
+    for (const port of [':80', ':http']) {
+      const it = forward('svc/shop', port);
+      expect(await page(await it.port(8080))).toBe('the page\n');
+      expect(it.stderr()).toBe('Found 2 pods, using pod/shop-yes\n');
+    }
+    await house.berth.ok('delete', 'pod', 'shop-yes');
+    const unready = forward('svc/shop', ':80');
+    await unready.port(8080);
+    expect(unready.stderr()).toBe(
+      'Warning: pod/shop-not is not ready: 1 pod not ready: container "app" runs and does not pass its readiness probe\n',
+    );
+  });
+
   it('reaches a pod that uses the network of its node', async () => {
     expect(await page(await forward('host', `:${hostPort}`).port(hostPort))).toBe('the page\n');
   });
@@ -175,8 +204,8 @@ describe('port-forward', () => {
     expect(await refused('web', '99999')).toMatch(/^error: "99999" is not a port/);
     expect(await refused('web', ':web')).toBe('error: pod "web" does not have a named port "web"\n');
     expect(await refused('web', ':dns')).toBe('error: port "dns" of pod "web" is UDP; only TCP can be forwarded\n');
-    expect(await refused('later', '8080')).toBe(
-      'error: unable to forward port because pod is not running. Current status=Pending\n',
+    expect(await refused('later', '8080')).toMatch(
+      /^error: unable to forward port because pod is not running. Current status=Pending: 1 pod unschedulable: .* \(pod\/later\)\n$/,
     );
     expect(await refused(`node/${house.berth.nodeName}`, '80')).toMatch(/^error: a node has no pods: name a pod/);
   });

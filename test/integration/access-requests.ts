@@ -72,6 +72,7 @@ const special: Readonly<Record<string, Readonly<Record<string, object>>>> = {
     Bulk: { items: [{ id: 1, create: objectWrite }] },
   },
   'berth.metrics.v1.UsageHistories': { Get: { namespace: 'default', podName: name } },
+  'berth.node.v1.NetChecks': { Get: { nodeName: 'n1' } },
   'berth.node.v1.Tunnel': { Control: { hello: { nodeName: 'n1' } }, Serve: { streamId: name } },
   'berth.ops.v1.LogLevels': { Get: {}, Set: { level: 'info' } },
   'berth.scheduling.v1.Placements': {

@@ -33,6 +33,7 @@ beforeAll(async () => {
     access,
     dialer: { dial: nobody, close() {} } as never,
     history: createUsageHistory(),
+    netCheck: nobody,
     get: () => undefined,
     clock: systemClock,
   };

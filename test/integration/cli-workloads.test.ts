@@ -284,5 +284,15 @@ it('port-forward leads to a pod of a workload or service that runs', async () =>
   expect((await berth('port-forward service/one 8080:81')).err).toMatch(
     /error: service "one" does not have a service port 81; it has 80 \(80-8080\)\n$/,
   );
-  expect((await berth('port-forward svc/one 8080:80')).err).toMatch(/Current status=Pending/);
+  expect((await berth('port-forward svc/one 8080:80')).err).toMatch(
+    /Current status=Pending: 1 pod (waiting for the scheduler|unschedulable: .*) \(pod\/one-\S+\)\n$/,
+  );
+  await berth('create service externalname far --external-name=example.com');
+  expect((await berth('port-forward svc/far 8080:80')).err).toBe(
+    'error: this service is an ExternalName: it leads out of the cluster, and to no pods\n',
+  );
+  await berth('create service clusterip none --tcp=80');
+  expect((await berth('port-forward svc/none 8080:80 --pod-running-timeout=1s')).err).toBe(
+    'error: timed out after 1s waiting for a pod of service/none; "berth why service/none" says why there is none\n',
+  );
 });

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type MachineFacts, readMachine } from '../../agent/net-check/machine-facts.ts';
 import { tableOf } from '../../agent/pod-network/firewall.ts';
 import { gatewayLinkOf } from '../../agent/pod-network/gateway-link.ts';
 import { PodNetwork, type PodNetworkOptions } from '../../agent/pod-network/pod-network.ts';
@@ -42,6 +43,11 @@ function networkOf(machine: 'a' | 'b', parts: Partial<PodNetworkOptions> = {}): 
     ...parts,
   });
 }
+
+/** What a check reads of node a, with the way to node b. */
+const factsOf = (network: PodNetwork): Promise<MachineFacts> =>
+  readMachine(createShell(inMachine('a')), network.plan, ['10.118.2.1']);
+const whole = { forwards: true, accepts: true, hasGateway: true };
 
 const neighbourOf = (machine: 'a' | 'b') => ({
   name: machine,
@@ -205,6 +211,31 @@ describe('the network of two nodes on one link', () => {
     expect(heard).toBe(`up\nfrom ${atA!.address}\n`);
   });
 
+  it('is found whole by a check, and what is missing is found missing', async () => {
+    const network = networks.get('a')!;
+    // Neighbours change what is to be accepted.
+    await network.mend();
+    const found = await factsOf(network);
+    expect(found).toMatchObject({ ...whole, ways: new Map([['10.118.2.1', { dev: 'up0', gateway: addresses.b }]]) });
+    expect([...found.routes]).toEqual(expect.arrayContaining(Object.values(ranges)));
+    expect([...found.tables]).toContain(network.plan.table);
+    const { gatewayLink, table } = network.plan;
+    const faults = [
+      'iptables -F FORWARD',
+      `nft delete table ip ${table}`,
+      `ip link delete ${gatewayLink}`,
+      `ip route delete ${ranges.b}`,
+    ];
+    sh('a', ['echo 0 > /proc/sys/net/ipv4/ip_forward', ...faults].join('\n'));
+    const broken = await factsOf(network);
+    sh('a', 'echo 1 > /proc/sys/net/ipv4/ip_forward; iptables -A FORWARD -j DOCKER-USER');
+    expect(broken).toMatchObject({ forwards: false, accepts: false, hasGateway: false, ways: new Map() });
+    expect([broken.routes.has(ranges.a), broken.routes.has(ranges.b), broken.tables.has(table)]).toEqual([true, false, false]);
+    await network.mend();
+    expect(await factsOf(network)).toMatchObject(whole);
+    warnings.length = 0;
+  });
+
   it('restores rules and routes that were removed', async () => {
     const network = networks.get('a')!;
     sh(
@@ -280,6 +311,7 @@ describe('the network of two nodes on one link', () => {
     const tunnels = { a: networkOf('a', { alwaysTunnel: true }), b: networkOf('b', { alwaysTunnel: true }) };
     for (const network of Object.values(tunnels)) await network.start();
     await tunnels.a.setNeighbours([neighbourOf('b')]);
+    expect((await factsOf(tunnels.a)).ways.get('10.118.2.1')?.dev).toBe(tunnels.a.plan.tunnel);
     await tunnels.b.setNeighbours([neighbourOf('a')]);
     expect(sh('a', 'ip route get 10.118.2.2')).toContain('bvx');
     expect(await ask(inPod(atA!), atB!.address, 1_000_000)).toMatch(/10\.118\.1\.2 1000000$/);

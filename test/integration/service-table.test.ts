@@ -60,6 +60,7 @@ async function put(service: TableService | undefined, key = 'default/web'): Prom
   const tooLate = new AbortController();
   const late = pause(5_000, tooLate.signal).then(() => `not in force: ${warnings.slice(-3).join('; ')}`);
   expect(await Promise.race([table.settled().then(() => 'in force'), late])).toBe('in force');
+  expect(table.status()).toEqual({ table: expect.stringMatching(/^berth_/), waiting: 0 });
   tooLate.abort();
 }
 

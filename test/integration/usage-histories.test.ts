@@ -17,7 +17,8 @@ beforeAll(async () => {
     throw new Error('not of this test');
   };
   const access = { logs: nobody, exec: nobody, attach: nobody, stat: nobody, readFiles: nobody, writeFiles: nobody };
-  const parts = { access, dialer: { dial: nobody, close() {} } as never, get: () => undefined, clock: systemClock };
+  const dialer = { dial: nobody, close() {} } as never;
+  const parts = { access, dialer, netCheck: nobody, get: () => undefined, clock: systemClock };
   const { client } = server;
   tunnel = runTunnel({ client: client.tunnel, nodeName: 'n1', history, logger: createFakeLogger(), ...parts }, stop.signal);
   await client.nodes.create({ metadata: { name: 'n1' }, spec: {} });

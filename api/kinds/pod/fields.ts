@@ -58,7 +58,6 @@ const network = {
   'spec.hostAliases[]': works,
   'spec.dnsPolicy': works,
   'spec.dnsConfig': works,
-  // There are no services that variables could name: both values mean the same.
   'spec.enableServiceLinks': works,
 } satisfies FieldSupportTable;
 

@@ -9,6 +9,7 @@ import type { PodReadFilesRequest__Input as _berth_core_v1_PodReadFilesRequest__
 import type { PodWriteFilesStart__Input as _berth_core_v1_PodWriteFilesStart__Input, PodWriteFilesStart as _berth_core_v1_PodWriteFilesStart } from '../../../berth/core/v1/PodWriteFilesStart.ts';
 import type { LogLevel__Input as _berth_ops_v1_LogLevel__Input, LogLevel as _berth_ops_v1_LogLevel } from '../../../berth/ops/v1/LogLevel.ts';
 import type { GetUsageHistoryRequest__Input as _berth_metrics_v1_GetUsageHistoryRequest__Input, GetUsageHistoryRequest as _berth_metrics_v1_GetUsageHistoryRequest } from '../../../berth/metrics/v1/GetUsageHistoryRequest.ts';
+import type { GetNetCheckRequest__Input as _berth_node_v1_GetNetCheckRequest__Input, GetNetCheckRequest as _berth_node_v1_GetNetCheckRequest } from '../../../berth/node/v1/GetNetCheckRequest.ts';
 
 /**
  * Asks for a stream.
@@ -58,7 +59,11 @@ export interface Open__Input {
    * What a pod or the node used in the last hour.
    */
   'usageHistory'?: (_berth_metrics_v1_GetUsageHistoryRequest__Input | null);
-  'request'?: "logs"|"exec"|"attach"|"portForward"|"readFiles"|"writeFiles"|"logLevel"|"usageHistory";
+  /**
+   * What the node sees of the network of pods.
+   */
+  'netCheck'?: (_berth_node_v1_GetNetCheckRequest__Input | null);
+  'request'?: "logs"|"exec"|"attach"|"portForward"|"readFiles"|"writeFiles"|"logLevel"|"usageHistory"|"netCheck";
 }
 
 /**
@@ -109,4 +114,8 @@ export interface Open {
    * What a pod or the node used in the last hour.
    */
   'usageHistory'?: (_berth_metrics_v1_GetUsageHistoryRequest);
+  /**
+   * What the node sees of the network of pods.
+   */
+  'netCheck'?: (_berth_node_v1_GetNetCheckRequest);
 }

@@ -11,6 +11,7 @@ import type { PodWriteFilesResponse__Input as _berth_core_v1_PodWriteFilesRespon
 import type { StreamEnd__Input as _berth_node_v1_StreamEnd__Input, StreamEnd as _berth_node_v1_StreamEnd } from '../../../berth/node/v1/StreamEnd.ts';
 import type { LogLevel__Input as _berth_ops_v1_LogLevel__Input, LogLevel as _berth_ops_v1_LogLevel } from '../../../berth/ops/v1/LogLevel.ts';
 import type { UsageHistory__Input as _berth_metrics_v1_UsageHistory__Input, UsageHistory as _berth_metrics_v1_UsageHistory } from '../../../berth/metrics/v1/UsageHistory.ts';
+import type { NetCheck__Input as _berth_node_v1_NetCheck__Input, NetCheck as _berth_node_v1_NetCheck } from '../../../berth/node/v1/NetCheck.ts';
 
 /**
  * What the agent sends.
@@ -60,7 +61,11 @@ export interface ServeRequest__Input {
    * What a pod or the node used in the last hour.
    */
   'usageHistory'?: (_berth_metrics_v1_UsageHistory__Input | null);
-  'frame'?: "streamId"|"logs"|"exec"|"error"|"attach"|"portForward"|"readFiles"|"writeFiles"|"end"|"logLevel"|"usageHistory";
+  /**
+   * What the node sees of the network of pods.
+   */
+  'netCheck'?: (_berth_node_v1_NetCheck__Input | null);
+  'frame'?: "streamId"|"logs"|"exec"|"error"|"attach"|"portForward"|"readFiles"|"writeFiles"|"end"|"logLevel"|"usageHistory"|"netCheck";
 }
 
 /**
@@ -111,4 +116,8 @@ export interface ServeRequest {
    * What a pod or the node used in the last hour.
    */
   'usageHistory'?: (_berth_metrics_v1_UsageHistory);
+  /**
+   * What the node sees of the network of pods.
+   */
+  'netCheck'?: (_berth_node_v1_NetCheck);
 }

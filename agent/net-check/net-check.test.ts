@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest';
+import type { Pod } from '../../api/generated/types.ts';
+import { parseAddressRange } from '../../api/meta/address-range.ts';
+import type { NetworkState } from '../pod-network/node-pod-network.ts';
+import type { Probe, ProbeResult } from './dns-probe.ts';
+import { createNetCheck, type NetCheckOptions } from './net-check.ts';
+
+const pod = (name: string, podIP: string, spec: Pod['spec'] = {}, phase = 'Running'): Pod => ({
+  metadata: { namespace: 'a', name },
+  spec: { containers: [{ name: 'c' }], ...spec },
+  status: { podIP, phase },
+});
+const pods = [
+  pod('routed', '10.42.1.7'),
+  pod('old', '172.17.0.4'),
+  pod('port', '172.17.0.5', { containers: [{ name: 'c', ports: [{ containerPort: 80, hostPort: 80 }] }] }),
+  pod('host', '10.0.0.1', { hostNetwork: true }),
+  pod('done', '172.17.0.6', {}, 'Succeeded'),
+  pod('waits', '', {}, 'Pending'),
+];
+const neighbour = (n: number) => ({ name: `h${n}`, address: `10.0.0.${n}`, range: parseAddressRange(`10.42.${n}.0/24`) });
+const state: NetworkState = {
+  plan: {
+    ...{ range: '10.42.1.0/24', gateway: '10.42.1.1', gatewayLink: 'bgw1', mtu: 1450 },
+    ...{ neighbours: [neighbour(3), neighbour(2)], services: [], tunnel: 'bvx1', table: 'berth-1', hasForward: 'true' },
+  },
+  ...{ why: '', domain: 'example.org', refused: [] },
+};
+
+let asked: string[] = [];
+const run = (change: Partial<NetCheckOptions> = {}, results: Record<string, ProbeResult['result']> = {}) => {
+  asked = [];
+  const probe = async ({ address, name, packetSize = 0 }: Probe): Promise<ProbeResult> => {
+    asked.push(`${name} at ${address} with ${packetSize}`);
+    return { result: results[address] ?? 'answered', why: '' } as ProbeResult;
+  };
+  const shell = { run: async () => '1\n,\nyes\n,\n,\n,\n,\n' };
+  const network = { isWanted: true, state: () => state };
+  const options = { nodeName: 'h1', pods: { list: () => pods }, network, serviceTable: () => undefined, shell, probe };
+  return createNetCheck({ ...options, ...change })(new AbortController().signal);
+};
+
+it("asks the node's resolver and those of the others by name, with large packets where small ones pass", async () => {
+  const { peers } = await run({}, { '10.42.3.1': 'silent' });
+  expect(asked.toSorted()).toEqual([
+    'example.org at 10.42.1.1 with 0',
+    'example.org at 10.42.2.1 with 0',
+    'example.org at 10.42.2.1 with 1450',
+    'example.org at 10.42.3.1 with 0',
+  ]);
+  expect(peers?.map(({ nodeName, reached }) => [nodeName, reached])).toEqual([
+    ['h2', true],
+    ['h3', false],
+  ]);
+});
+
+it('counts pods in the other network, and names those that need not be there', async () => {
+  const { enginePods, items = [] } = await run();
+  expect(enginePods).toBe(2);
+  expect(items.find((item) => item.check === 'pods')?.problem).toMatch(/: a\/old$/);
+});
+
+it('says why the machine cannot be read', async () => {
+  const shell = { run: () => Promise.reject(new Error('sh: nft: not found')) };
+  expect((await run({ shell })).items).toMatchObject([{ check: 'network', ok: false, problem: expect.stringContaining('nft') }]);
+});
+
+it('asks nothing where there is no network yet', async () => {
+  const none = { ...state, plan: undefined, why: 'it has no range' };
+  const found = await run({ network: { isWanted: true, state: () => none } });
+  expect([asked, found.items?.[0]?.problem]).toEqual([[], 'it has no range']);
+});
+
+it.each([
+  ['has never had the routed network', undefined, 3],
+  ["is back in the engine's", { isWanted: false, state: () => state }, 2],
+] as const)('of a node that %s only counts pods', async (_, network, enginePods) => {
+  expect(await run({ network })).toEqual({ nodeName: 'h1', podNetwork: 'engine', enginePods });
+  expect(asked).toEqual([]);
+});

@@ -1,0 +1,99 @@
+import type { NetCheck, Pod } from '../../api/generated/types.ts';
+import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
+import { addressNumber, isInRange, parseAddressRange } from '../../api/meta/address-range.ts';
+import { objectKey } from '../../api/meta/key.ts';
+import { portMappings } from '../config/container-config.ts';
+import { createLimit } from '../limit.ts';
+import { gatewayAddressOf } from '../pod-network/gateway-link.ts';
+import type { NetworkState, NodePodNetwork } from '../pod-network/node-pod-network.ts';
+import type { Neighbour } from '../pod-network/node-routes.ts';
+import type { NetworkPlan } from '../pod-network/pod-network.ts';
+import { createShell, type Shell } from '../pod-network/shell.ts';
+import type { ServiceTable } from '../service-table/service-table.ts';
+import { wordsOf } from '../words-of.ts';
+import { computeNetCheck, type EnginePod, type PeerFacts } from './compute-net-check.ts';
+import { type Probe, type ProbeResult, probeResolver } from './dns-probe.ts';
+import { type MachineFacts, readMachine } from './machine-facts.ts';
+
+/** Looks at the node's network. Takes some seconds where other nodes do not answer. Never throws. */
+export type NetCheckSource = (signal: AbortSignal) => Promise<NetCheck>;
+
+export interface NetCheckOptions {
+  readonly nodeName: string;
+  /** The node's. */
+  readonly pods: { list(): readonly Pod[] };
+  /** Undefined: all pods are in the engine's network. */
+  readonly network: Pick<NodePodNetwork, 'isWanted' | 'state'> | undefined;
+  /** What carries Services; undefined: nothing, or not yet. */
+  readonly serviceTable: () => Pick<ServiceTable, 'status'> | undefined;
+  readonly shell?: Shell;
+  readonly probe?: (probe: Probe, signal: AbortSignal) => Promise<ProbeResult>;
+}
+
+/** Of more nodes the others are not asked: a check has to end, and its answer to fit in a message. */
+const mostPeers = 1_000;
+const probesAtOnce = 100;
+/** Where the domain is not known, any name will do. */
+const anyName = 'cluster.local';
+
+export function createNetCheck(options: NetCheckOptions): NetCheckSource {
+  const { nodeName, pods, network, serviceTable, shell = createShell() } = options;
+  return async (signal) => {
+    if (network === undefined || !network.isWanted) {
+      const enginePods = enginePodsOf(pods.list(), network?.state().plan?.range).length;
+      return { nodeName, podNetwork: 'engine', enginePods };
+    }
+    const state = network.state();
+    const found = await look(options, shell, state, signal);
+    const enginePods = enginePodsOf(pods.list(), state.plan?.range);
+    return computeNetCheck({ nodeName, state, ...found, table: serviceTable()?.status(), enginePods });
+  };
+}
+
+async function look({ probe = probeResolver }: NetCheckOptions, shell: Shell, state: NetworkState, signal: AbortSignal) {
+  const { plan, domain } = state;
+  if (plan === undefined) return { machine: '', own: { result: 'silent' } as const, peers: [] };
+  const name = domain || anyName;
+  const neighbours = plan.neighbours.toSorted((a, b) => (a.name < b.name ? -1 : 1)).slice(0, mostPeers);
+  const limit = createLimit(probesAtOnce);
+  const ask = (address: string, packetSize?: number) =>
+    limit(() => probe({ address, name, ...(packetSize !== undefined && { packetSize }) }, signal));
+  const [machine, own, peers] = await Promise.all([
+    machineOf(shell, plan, neighbours),
+    ask(plan.gateway),
+    Promise.all(neighbours.map((each) => peerOf(each, plan, ask))),
+  ]);
+  return { machine, own, peers };
+}
+
+async function machineOf(shell: Shell, plan: NetworkPlan, neighbours: readonly Neighbour[]): Promise<MachineFacts | string> {
+  try {
+    return await readMachine(
+      shell,
+      plan,
+      neighbours.map(({ range }) => gatewayAddressOf(range)),
+    );
+  } catch (error) {
+    return wordsOf(error);
+  }
+}
+
+async function peerOf(
+  neighbour: Neighbour,
+  { mtu }: NetworkPlan,
+  ask: (address: string, packetSize?: number) => Promise<ProbeResult>,
+): Promise<PeerFacts> {
+  const gateway = gatewayAddressOf(neighbour.range);
+  const small = await ask(gateway);
+  return { ...neighbour, gateway, small, ...(small.result === 'answered' && { large: await ask(gateway, mtu) }) };
+}
+
+/** Pods with an address that is not of the node's range. */
+function enginePodsOf(pods: readonly Pod[], range: string | undefined): EnginePod[] {
+  const own = range === undefined ? undefined : parseAddressRange(range);
+  return pods.flatMap((pod) => {
+    const address = addressNumber(pod.status?.podIP ?? '');
+    if (address === undefined || pod.spec?.hostNetwork === true || isFinished(pod)) return [];
+    return own && isInRange(own, address) ? [] : [{ key: objectKey(pod), hasHostPort: portMappings(pod).length > 0 }];
+  });
+}
