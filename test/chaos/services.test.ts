@@ -215,7 +215,7 @@ describe('services', () => {
       expect(await berthIn(host, 'get', 'pods', '-o', 'name')).toContain(`pod/reader-${host}`);
       expect(await berthIn(host, 'get', 'secrets')).toContain('cannot list');
     }
-    expect(await lookUp('client-h2', 'berth.default.svc')).toContain('10.43.0.1');
+    expect(await lookUp('client-h2', 'berth.default.svc.cluster.local')).toContain('10.43.0.1');
   });
 
   it('lead a watch and large answers of the API server to a pod', async () => {
