@@ -73,6 +73,19 @@ describe('a policy', () => {
   });
 });
 
+it('peers by pod selector alone are those of the namespace of the policy, also beside other namespaces', () => {
+  const policy = compiled(
+    from({ podSelector: { matchLabels: { app: 'a' } } }, { namespaceSelector: { matchLabels: { team: 't' } }, podSelector: {} }),
+  );
+  const group = policy.ingress?.[0]?.peers?.pods;
+  const has = (namespace: string, app: string, team: string) =>
+    group?.has({ namespace, labels: { app }, namespaceLabels: { team }, ports: [], addresses: [] });
+  expect([has('shop', 'a', 's'), has('shop', 'b', 's'), has('other', 'a', 's'), has('other', 'b', 't')]).toEqual([
+    ...[true, false, false, true],
+  ]);
+  expect(group?.namespace).toBeUndefined();
+});
+
 describe('ranges', () => {
   it('are merged and cut', () => {
     expect(

@@ -8,14 +8,17 @@ let gate = new PolicyGate(clock);
 let log: string[] = [];
 let settle: () => void = () => {};
 let builds = 0;
+let ending = new AbortController();
 
 beforeEach(() => {
   [clock, log, builds] = [createFakeClock(), [], 0];
   gate = new PolicyGate(clock);
+  ending = new AbortController();
 });
 
 function open(): void {
   gate.open({
+    signal: ending.signal,
     feed: {
       admit: (address, uid) => void log.push(`admit ${address} ${uid}`),
       found: (all) => void log.push(`found ${all.map(({ address }) => address).join()}`),
@@ -74,13 +77,12 @@ it.each([
 it('refuses pods when the agent ends, whose table nothing keeps any more', async () => {
   open();
   const admitted = expect(gate.admit('10.42.0.2', pod)).rejects.toThrow('the agent is being stopped');
-  gate.close();
+  ending.abort();
   settle();
   await admitted;
 });
 
 it('tells when the addresses in use are known, or when aborted', async () => {
-  const ending = new AbortController();
   const [first, second] = [gate.untilFound(ending.signal), gate.untilFound(new AbortController().signal)];
   ending.abort();
   await first;

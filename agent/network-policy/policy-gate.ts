@@ -6,6 +6,8 @@ import type { PolicyTable } from './policy-table.ts';
 interface Open {
   readonly feed: Pick<PolicyFeed, 'admit' | 'found' | 'left'>;
   readonly table: Pick<PolicyTable, 'settled' | 'figures'>;
+  /** Ends what keeps the table. */
+  readonly signal: AbortSignal;
 }
 
 /** So long a pod waits for its policies before its start counts as failed; it is tried again with back-off. */
@@ -18,7 +20,6 @@ const patienceMs = 10_000;
 export class PolicyGate implements LinkGate {
   readonly #clock: Clock;
   #open: Open | undefined;
-  #isClosed = false;
   /** What came before it was opened. */
   readonly #early = new Map<string, JoiningPod>();
   #found: readonly AddressOfPod[] | undefined;
@@ -33,7 +34,7 @@ export class PolicyGate implements LinkGate {
       this.#early.set(address, pod);
       return;
     }
-    const { feed, table } = this.#open;
+    const { feed, table, signal } = this.#open;
     feed.admit(address, pod.uid, pod);
     const late = new AbortController();
     const isSettled = await Promise.race([
@@ -41,7 +42,8 @@ export class PolicyGate implements LinkGate {
       pause(patienceMs, late.signal, this.#clock).then(() => false),
     ]);
     late.abort();
-    if (this.#isClosed) throw new Error('the agent is being stopped');
+    // The table settles also when nothing keeps it any more.
+    if (signal.aborted) throw new Error('the agent is being stopped');
     if (isSettled) return;
     throw new Error(
       table.figures().builds === 0
@@ -68,11 +70,6 @@ export class PolicyGate implements LinkGate {
     for (const [address, pod] of this.#early) parts.feed.admit(address, pod.uid, pod);
     this.#early.clear();
     this.#found = undefined;
-  }
-
-  /** Nothing keeps the table any more. */
-  close(): void {
-    this.#isClosed = true;
   }
 
   /** Resolves when it is known which addresses are in use, or when aborted. */

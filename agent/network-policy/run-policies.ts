@@ -51,7 +51,7 @@ export async function runPolicies(options: PoliciesOptions, signal: AbortSignal)
   const feed: PolicyFeed = new PolicyFeed({ nodeName, policies, slices, pods, table, changed: () => kept.changed() });
   const kept = keepPolicies({ ...base, nodeDir, known: () => feed.known() });
   const leave = [feed.follow(), registerPolicies(metrics, () => table.figures())];
-  gate.open({ feed, table });
+  gate.open({ feed, table, signal });
   const sources = [policies, slices, pods];
   const synced = Promise.all(sources.map((source) => source.waitForSync(signal)));
   const begin = async (): Promise<void> => {
@@ -73,7 +73,6 @@ export async function runPolicies(options: PoliciesOptions, signal: AbortSignal)
   try {
     await Promise.all([policies.run(signal), slices.run(signal), begin()]);
   } finally {
-    gate.close();
     for (const each of leave) each();
   }
 }

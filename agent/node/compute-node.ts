@@ -19,7 +19,8 @@ export interface NodeFacts {
   /** The file system of the engine's images, which may be another one than the agent's. */
   readonly imageDisk?: Disk | undefined;
   /**
-   * Where pods are to have the routed network: what keeps it from being made, or ''. Undefined: they are in the engine's.
+   * Where pods are to have the routed network: what keeps it from being made, or ''. Undefined: they are in the
+   * engine's.
    */
   readonly networkError?: string | undefined;
   readonly nowMs: number;

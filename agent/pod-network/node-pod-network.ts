@@ -1,12 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { NodeNetwork } from '../../api/generated/types.ts';
 import { type AddressRange, parseAddressRange } from '../../api/meta/address-range.ts';
 import { controlPlaneAddressOf } from '../../api/meta/control-plane.ts';
 import { ipVersion } from '../../api/meta/ip.ts';
 import { onAbort } from '../../client/abort.ts';
-import { type Clock, pause, systemClock } from '../../client/clock.ts';
+import { type Clock, pause } from '../../client/clock.ts';
 import type { Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { ClusterNames } from '../config/resolv-conf.ts';
@@ -14,10 +11,10 @@ import { HostPorts } from '../host-ports/host-ports.ts';
 import type { Held, RoutedNetwork } from '../runtime/docker/routed-runtime.ts';
 import { wordsOf } from '../words-of.ts';
 import { namesAddressOf } from './gateway-link.ts';
-import type { LinkOwner } from './link-commands.ts';
+import { type ClusterNetwork, type Kept, ownerOf, rangesOf, readKept, readNet, writeKept } from './kept-network.ts';
 import type { JoiningPod, LinkGate } from './link-gate.ts';
 import { computeNeighbours, rangeTextOf } from './neighbours.ts';
-import { type ClusterRanges, type JoinedPod, type NetworkPlan, PodNetwork } from './pod-network.ts';
+import { type JoinedPod, type NetworkPlan, PodNetwork } from './pod-network.ts';
 import { createShell, type Shell } from './shell.ts';
 
 export interface NodePodNetworkOptions {
@@ -34,24 +31,6 @@ export interface NodePodNetworkOptions {
   readonly shell?: Shell;
   /** Told of the node's pods before they can send. */
   readonly gate: LinkGate;
-}
-
-/** What is kept on disk, so that pods find their network again while the API is away, and purge what to remove. */
-interface Kept {
-  readonly range: string;
-  readonly address: string;
-  /** Ranges of other nodes that routes lead to. */
-  readonly routes: readonly string[];
-  readonly cluster?: ClusterNetwork;
-}
-
-/** What the NodeNetwork of a node says of the whole cluster. */
-export interface ClusterNetwork {
-  /** Ranges, such as "10.42.0.0/16". */
-  readonly pods: readonly string[];
-  readonly services: readonly string[];
-  /** "cluster.local". */
-  readonly domain: string;
 }
 
 /** What the network is to be like; without a plan `why` says why there is none. */
@@ -327,42 +306,11 @@ export class NodePodNetwork implements RoutedNetwork {
   }
 
   async #keep({ pool, routes }: PodNetwork): Promise<void> {
-    const kept: Kept = {
+    await writeKept(this.#options.nodeDir, {
       ...{ range: pool.range.text, address: this.#address, routes },
       ...(this.#cluster && { cluster: this.#cluster }),
-    };
-    const file = keptFile(this.#options.nodeDir);
-    await writeFile(`${file}.new`, JSON.stringify(kept), { mode: 0o600 });
-    await rename(`${file}.new`, file);
+    });
   }
-}
-
-/** Whether an agent with this folder has made a network, which has to be kept while its pods run. */
-export const hasPodNetwork = (nodeDir: string): boolean => readKept(nodeDir) !== undefined;
-
-/** Removes the network that agents of this node made, when its containers are gone. False: there was none. */
-export async function removePodNetwork(
-  dataDir: string,
-  nodeName: string,
-  nodeDir: string,
-  shell = createShell(),
-): Promise<boolean> {
-  const kept = readKept(nodeDir);
-  if (kept === undefined) return false;
-  const network = new PodNetwork({
-    ...{
-      shell,
-      owner: ownerOf(dataDir, nodeName),
-      range: parseAddressRange(kept.range),
-      address: kept.address,
-      routes: kept.routes,
-      cluster: kept.cluster && rangesOf(kept.cluster),
-    },
-    ...{ warn: () => {}, readNet, clock: systemClock },
-  });
-  await network.remove();
-  await rm(keptFile(nodeDir), { force: true });
-  return true;
 }
 
 /** Undefined where the NodeNetwork does not say all of it, or says what is none. */
@@ -376,36 +324,8 @@ function clusterOf({
   return cluster.pods.length > 0 && cluster.services.length > 0 && domain !== '' ? cluster : undefined;
 }
 
-const rangesOf = ({ pods, services }: ClusterNetwork): ClusterRanges => ({
-  pods: pods.map(parseAddressRange),
-  services: services.map(parseAddressRange),
-});
-
 /** Holders are sandboxes: the pod's uid and the attempt. */
 const uidOfHolder = (holder: string): string => holder.slice(0, holder.lastIndexOf('/'));
-
-const ownerOf = (dataDir: string, nodeName: string): LinkOwner => ({ dataDir, nodeName });
-
-const keptFile = (nodeDir: string): string => join(nodeDir, 'pod-network.json');
-
-function readKept(nodeDir: string): Kept | undefined {
-  try {
-    const { range, address, routes = [], cluster } = JSON.parse(readFileSync(keptFile(nodeDir), 'utf8')) as Partial<Kept>;
-    return range !== undefined && address !== undefined ? { range, address, routes, ...(cluster && { cluster }) } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-async function readNet(file: 'dev' | 'route', pid?: number): Promise<string | undefined> {
-  try {
-    return await readFile(`/proc/${pid ?? 'self'}/net/${file}`, 'utf8');
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (pid !== undefined && ['ENOENT', 'ESRCH', 'EINVAL'].includes(code)) return undefined;
-    throw error;
-  }
-}
 
 /** Resolves with the next change of any of them, or the end. */
 function nextChange(networks: Pick<Informer<NodeNetwork>, 'addHandler' | 'lister'>, signal: AbortSignal): Promise<void> {

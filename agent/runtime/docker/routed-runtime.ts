@@ -42,7 +42,8 @@ export interface RoutedNetwork {
  * The engine's calls, with sandboxes that the agent joins to a network of its own. The engine is asked for none; the
  * address stands in a label, so that it is known again whatever happens to the agent.
  *
- * Pods with ports of the machine for SCTP or at IPv6 addresses stay in the engine's network, which alone publishes them.
+ * Pods with ports of the machine for SCTP or at IPv6 addresses stay in the engine's network, which alone publishes
+ * them.
  */
 export function withRoutedNetwork(calls: ContainerCalls, network: RoutedNetwork): ContainerCalls {
   const routed = new RoutedSandboxes(calls, network);

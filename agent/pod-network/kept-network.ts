@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseAddressRange } from '../../api/meta/address-range.ts';
+import { systemClock } from '../../client/clock.ts';
+import type { LinkOwner } from './link-commands.ts';
+import { type ClusterRanges, PodNetwork } from './pod-network.ts';
+import { createShell } from './shell.ts';
+
+/** What is kept on disk, so that pods find their network again while the API is away, and purge what to remove. */
+export interface Kept {
+  readonly range: string;
+  readonly address: string;
+  /** Ranges of other nodes that routes lead to. */
+  readonly routes: readonly string[];
+  readonly cluster?: ClusterNetwork;
+}
+
+/** What the NodeNetwork of a node says of the whole cluster. */
+export interface ClusterNetwork {
+  /** Ranges, such as "10.42.0.0/16". */
+  readonly pods: readonly string[];
+  readonly services: readonly string[];
+  /** "cluster.local". */
+  readonly domain: string;
+}
+
+const keptFile = (nodeDir: string): string => join(nodeDir, 'pod-network.json');
+
+export function readKept(nodeDir: string): Kept | undefined {
+  try {
+    const { range, address, routes = [], cluster } = JSON.parse(readFileSync(keptFile(nodeDir), 'utf8')) as Partial<Kept>;
+    return range !== undefined && address !== undefined ? { range, address, routes, ...(cluster && { cluster }) } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function writeKept(nodeDir: string, kept: Kept): Promise<void> {
+  const file = keptFile(nodeDir);
+  await writeFile(`${file}.new`, JSON.stringify(kept), { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+export const rangesOf = ({ pods, services }: ClusterNetwork): ClusterRanges => ({
+  pods: pods.map(parseAddressRange),
+  services: services.map(parseAddressRange),
+});
+
+export const ownerOf = (dataDir: string, nodeName: string): LinkOwner => ({ dataDir, nodeName });
+
+/** As the machine's own network is; undefined where the process has ended. */
+export async function readNet(file: 'dev' | 'route', pid?: number): Promise<string | undefined> {
+  try {
+    return await readFile(`/proc/${pid ?? 'self'}/net/${file}`, 'utf8');
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (pid !== undefined && ['ENOENT', 'ESRCH', 'EINVAL'].includes(code)) return undefined;
+    throw error;
+  }
+}
+
+/** Whether an agent with this folder has made a network, which has to be kept while its pods run. */
+export const hasPodNetwork = (nodeDir: string): boolean => readKept(nodeDir) !== undefined;
+
+/** Removes the network that agents of this node made, when its containers are gone. False: there was none. */
+export async function removePodNetwork(
+  dataDir: string,
+  nodeName: string,
+  nodeDir: string,
+  shell = createShell(),
+): Promise<boolean> {
+  const kept = readKept(nodeDir);
+  if (kept === undefined) return false;
+  const network = new PodNetwork({
+    ...{
+      shell,
+      owner: ownerOf(dataDir, nodeName),
+      range: parseAddressRange(kept.range),
+      address: kept.address,
+      routes: kept.routes,
+      cluster: kept.cluster && rangesOf(kept.cluster),
+    },
+    ...{ warn: () => {}, readNet, clock: systemClock },
+  });
+  await network.remove();
+  await rm(keptFile(nodeDir), { force: true });
+  return true;
+}
