@@ -266,6 +266,13 @@ describe('the inventory', () => {
     ]);
   });
 
+  it('takes no address of a load balancer, which is not the node’s for long', () => {
+    const both = { ...interfaces, eth0: [address('192.0.2.10'), address('10.0.0.2')] };
+    const facts = { hostname: 'h', interfaces: both, defaultInterface: 'eth0', address: undefined };
+    expect(computeAddresses(facts)[0]?.address).toBe('192.0.2.10');
+    expect(computeAddresses({ ...facts, except: ['192.0.2.10'] })[0]?.address).toBe('10.0.0.2');
+  });
+
   it('keeps a part of the memory and the disk for the system', () => {
     const { capacity, allocatable } = computeCapacity({ cores: 2, memoryBytes: 1024 ** 3, diskBytes: 100 * 1024 ** 3 });
     expect(capacity).toEqual({

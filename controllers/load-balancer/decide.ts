@@ -55,7 +55,8 @@ export function decideLoadBalancers(facts: LoadBalancerFacts): LoadBalancerPlan 
     .toSorted(byCreation);
   const holders = new Map<number, string>();
   // Addresses in services that end or have another class are theirs until they are gone.
-  for (const service of services) if (!balanced.includes(service)) claimAll(holders, service);
+  const isServed = new Set(balanced);
+  for (const service of services) if (!isServed.has(service)) claimAll(holders, service);
   const kept = new Map<Service, number>();
   for (const service of balanced) {
     const address = addressOf(service);
@@ -66,8 +67,9 @@ export function decideLoadBalancers(facts: LoadBalancerFacts): LoadBalancerPlan 
   const outcomes = new Map<Service, Outcome>();
   const isWished = (service: Service): boolean => Boolean(service.spec?.loadBalancerIP);
   for (const service of balanced.filter(isWished)) outcomes.set(service, meetWish(facts, holders, service, kept.get(service)));
+  const next = searchIn(facts, holders);
   for (const service of balanced.filter((each) => !isWished(each)))
-    outcomes.set(service, serve(facts, holders, service, kept.get(service)));
+    outcomes.set(service, serve(facts, service, kept.get(service), next));
   const held = services.filter(isBalancedHere).flatMap((service) => {
     const outcome = outcomes.get(service);
     const address = outcome ? outcome.address : addressOf(service);
@@ -119,19 +121,30 @@ function meetWish(
   return allocated(wish);
 }
 
-function serve(facts: LoadBalancerFacts, holders: Map<number, string>, service: Service, had: number | undefined): Outcome {
-  const { pool, nodes } = facts;
+/** Gives one free address after another, from behind the last that is held, and knows when there are no more. */
+function searchIn({ pool, nodes }: LoadBalancerFacts, holders: Map<number, string>): (key: string) => number | undefined {
+  const inPool = [...holders.keys()].filter((address) => pool && isInPool(pool, address));
+  let last: number | undefined = inPool.reduce((most, address) => Math.max(most, address), 0);
+  return (key) => {
+    if (!pool || last === undefined) return undefined;
+    last = freeAddress(pool, last, (each) => holders.has(each) || nodes.has(each));
+    if (last !== undefined) holders.set(last, key);
+    return last;
+  };
+}
+
+function serve(
+  { pool }: LoadBalancerFacts,
+  service: Service,
+  had: number | undefined,
+  next: ReturnType<typeof searchIn>,
+): Outcome {
   if (had !== undefined) return keep(pool, had);
   if (!pool) return { reason: 'NoPool', message: noPool };
-  const inPool = [...holders.keys()].filter((address) => isInPool(pool, address));
-  const last = inPool.reduce((most, address) => Math.max(most, address), 0);
-  const address = freeAddress(pool, last, (each) => holders.has(each) || nodes.has(each));
-  if (address === undefined) {
-    const remedy = `delete services of type LoadBalancer, or start the server with a larger ${flag}`;
-    return { reason: 'PoolExhausted', message: `all ${pool.size} addresses of the pool ${pool.text} are taken; ${remedy}` };
-  }
-  holders.set(address, objectKey(service));
-  return allocated(address);
+  const address = next(objectKey(service));
+  if (address !== undefined) return allocated(address);
+  const remedy = `delete services of type LoadBalancer, or start the server with a larger ${flag}`;
+  return { reason: 'PoolExhausted', message: `all ${pool.size} addresses of the pool ${pool.text} are taken; ${remedy}` };
 }
 
 const allocated = (address: number): Outcome => ({
