@@ -63,12 +63,13 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
     const onDraining = (made: Draining) => {
       draining = made;
     };
+    const onLost = () => network.look();
     const onTable = (made: Pick<ServiceTable, 'status'>) => {
       table = made;
     };
     const [services = ''] = ground.services;
     await Promise.all([
-      runServices({ ...base, server, networks, ground, hostPorts: network.ports, onDraining, onTable, links }, signal),
+      runServices({ ...base, server, networks, ground, hostPorts: network.ports, onDraining, onTable, onLost, links }, signal),
       runPolicies({ ...base, gate, gateway: ground.gateway, names: namesAddressOf(services) }, signal),
     ]);
   };

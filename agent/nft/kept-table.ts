@@ -37,6 +37,8 @@ export interface TableContent {
   /** A transaction is in force. */
   applied?(): void;
   built?(): void;
+  /** Another program removed the table. It is built again. */
+  lost?(): void;
   /** The table is there, as it is looked for every 2 s. */
   checked?(): Promise<void>;
 }
@@ -183,6 +185,7 @@ export class KeptTable {
     if (!(await this.#isInForce(table))) {
       logger.warn({ table }, `another program removed ${kind.words}; it is built again`);
       this.#table = undefined;
+      content.lost?.();
       return;
     }
     await content.checked?.();

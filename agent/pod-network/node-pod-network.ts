@@ -154,6 +154,11 @@ export class NodePodNetwork implements RoutedNetwork {
     };
   }
 
+  /** Checks the whole now: another program removed something. */
+  look(): void {
+    this.#network?.look();
+  }
+
   /** For those who look whether all is as it is to be. */
   state(): NetworkState {
     return { plan: this.#network?.plan, why: this.#why, domain: this.#cluster?.domain ?? '', refused: this.#refused };

@@ -91,6 +91,9 @@ export class PodNetwork {
   readonly #routed = new Map<string, string>();
   #uplinkMtu = leastMtu;
   #iptables = 'iptables';
+  /** Since the last whole check. */
+  #looks = 0;
+  #hurry = new AbortController();
 
   constructor(options: PodNetworkOptions) {
     this.#options = options;
@@ -188,18 +191,25 @@ export class PodNetwork {
 
   /** Restores rules and routes after a flushed firewall, a restarted engine or network manager, until aborted. */
   async guard(signal: AbortSignal): Promise<void> {
-    let [seen, looks] = ['', 0];
+    let seen = '';
     while (!signal.aborted) {
+      this.#hurry = new AbortController();
       try {
-        if (looks++ % wholeEvery === 0 || (await this.#glance()) !== seen) {
+        if (this.#looks++ % wholeEvery === 0 || (await this.#glance()) !== seen) {
           await this.mend();
           seen = await this.#glance();
         }
       } catch (error) {
         this.#options.warn(`the pods' network cannot be checked: ${wordsOf(error)}`);
       }
-      await pause(guardMs, signal, this.#options.clock);
+      await pause(guardMs, AbortSignal.any([signal, this.#hurry.signal]), this.#options.clock);
     }
+  }
+
+  /** Makes `guard` check the whole now. */
+  look(): void {
+    this.#looks = 0;
+    this.#hurry.abort();
   }
 
   /** What another program most often changes, as a text that stays the same while it does not. */

@@ -15,6 +15,8 @@ export interface ServiceTableOptions extends TableSettings {
   /** Conntrack (default: the program of this name). */
   readonly flows?: FlowTable;
   readonly logger: Logger;
+  /** Another program removed the table: it may have removed more. */
+  readonly onLost?: () => void;
 }
 
 /**
@@ -119,6 +121,10 @@ class NodeServices implements TableContent {
 
   built(): void {
     this.sweeper.request();
+  }
+
+  lost(): void {
+    this.#options.onLost?.();
   }
 
   async checked(): Promise<void> {

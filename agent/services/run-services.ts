@@ -45,6 +45,8 @@ export interface ServicesOptions {
   readonly onDraining: (draining: Draining) => void;
   /** Ports of the machine that lead to this node's pods. */
   readonly hostPorts: Pick<HostPorts, 'useTable'>;
+  /** Another program removed the table. */
+  readonly onLost: () => void;
   /** Called before the table is built. */
   readonly onTable: (table: Pick<ServiceTable, 'status'>) => void;
   /** Told when Services are known. */
@@ -76,6 +78,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   options.onDraining(new Draining({ slices, clock }));
   const table = createServiceTable({
     ...{ cluster: tag, node: nodeName, podRanges: ground.pods, serviceRanges: ground.services, loopback: false, logger },
+    onLost: options.onLost,
   });
   options.hostPorts.useTable(table);
   options.onTable(table);

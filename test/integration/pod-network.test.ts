@@ -279,6 +279,9 @@ describe('the network of two nodes on one link', () => {
     sh('a', `nft delete table ip ${tableOf({ dataDir: '/d', nodeName: 'a' })}`);
     for (let looks = 0; looks < 5; looks++) await look();
     expect(warnings.splice(0).join()).toContain('table');
+    sh('a', `nft delete table ip ${tableOf({ dataDir: '/d', nodeName: 'a' })}`);
+    network.look();
+    await expect.poll(() => warnings.splice(0).join()).toContain('table');
     ending.abort();
     await guarding;
   });
