@@ -29,6 +29,8 @@ export interface NetworkMachine {
   /** The node's. */
   readonly pods: Informer<Pod>;
   readonly metrics: MetricsRegistry;
+  /** Asks the engine which sandboxes there are, and so tells the network which addresses are in use. */
+  readonly look: () => Promise<unknown>;
 }
 
 /**
@@ -43,7 +45,7 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
   const gate = new PolicyGate(clock);
   const network = new NodePodNetwork({ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger, gate });
   let draining: Draining | undefined;
-  const carry = async ({ pods, metrics }: NetworkMachine, signal: AbortSignal): Promise<void> => {
+  const carry = async ({ pods, metrics, look }: NetworkMachine, signal: AbortSignal): Promise<void> => {
     const ground = await network.groundOr(signal);
     if (ground === undefined) return;
     const tag = tagOf({ dataDir, nodeName });
@@ -54,7 +56,7 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
     const [services = ''] = ground.services;
     await Promise.all([
       runServices({ ...base, networks, ground, onDraining }, signal),
-      runPolicies({ ...base, gate, gateway: ground.gateway, names: namesAddressOf(services) }, signal),
+      runPolicies({ ...base, gate, look, gateway: ground.gateway, names: namesAddressOf(services) }, signal),
     ]);
   };
   return {
