@@ -79,7 +79,7 @@ async function runLocked(options: AgentOptions & { readonly nodeDir: string }, s
     await Promise.all([
       serve({ ...options, ...own, staticPodPath }, abort.signal, abort.abort).finally(abort.abort),
       keepCertificate({ ...options, metrics, clock: own.clock }, abort.signal),
-      network?.run({ inventory: ports.inventory, pods, metrics }, abort.signal),
+      network?.run({ inventory: ports.inventory, pods, metrics, look: () => ports.runtime.list() }, abort.signal),
     ]);
   } finally {
     abort.abort();

@@ -38,6 +38,8 @@ export interface NetworkMachine {
   /** The node's. */
   readonly pods: Informer<Pod>;
   readonly metrics: MetricsRegistry;
+  /** Asks the engine which sandboxes there are, and so tells the network which addresses are in use. */
+  readonly look: () => Promise<unknown>;
 }
 
 /**
@@ -54,7 +56,7 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
   const links = new ServiceLinks(clock);
   let draining: Draining | undefined;
   let table: Pick<ServiceTable, 'status'> | undefined;
-  const carry = async (address: string, { pods, metrics }: NetworkMachine, signal: AbortSignal): Promise<void> => {
+  const carry = async (address: string, { pods, metrics, look }: NetworkMachine, signal: AbortSignal): Promise<void> => {
     const ground = await network.groundOr(signal);
     if (ground === undefined) return;
     links.carriedFor(ground.pods);
@@ -70,7 +72,7 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
     const [services = ''] = ground.services;
     await Promise.all([
       runServices({ ...base, server, networks, ground, hostPorts: network.ports, onDraining, onTable, onLost, links }, signal),
-      runPolicies({ ...base, gate, gateway: ground.gateway, names: namesAddressOf(services) }, signal),
+      runPolicies({ ...base, gate, look, gateway: ground.gateway, names: namesAddressOf(services) }, signal),
     ]);
   };
   return {

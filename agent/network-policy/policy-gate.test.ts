@@ -82,12 +82,20 @@ it('refuses pods when the agent ends, whose table nothing keeps any more', async
   await admitted;
 });
 
-it('tells when the addresses in use are known, or when aborted', async () => {
-  const [first, second] = [gate.untilFound(ending.signal), gate.untilFound(new AbortController().signal)];
-  ending.abort();
+it('asks every 2 s which addresses are in use, until it is told or aborted', async () => {
+  let asked = 0;
+  const look = async () => {
+    asked++;
+    throw new Error('the engine is away');
+  };
+  const other = new AbortController();
+  const [first, second] = [gate.untilFound(look, other.signal), gate.untilFound(look, ending.signal)];
+  other.abort();
   await first;
-  expect(await stateOf(second)).toBe('waits');
+  await clock.advance(2_000);
+  expect([await stateOf(second), asked]).toEqual(['waits', 3]);
   gate.found([]);
   await second;
-  await gate.untilFound(new AbortController().signal);
+  await gate.untilFound(look, ending.signal);
+  expect(asked).toBe(3);
 });

@@ -12,6 +12,8 @@ interface Open {
 
 /** So long a pod waits for its policies before its start counts as failed; it is tried again with back-off. */
 const patienceMs = 10_000;
+/** How often the engine is asked which addresses are in use, until it answers. */
+const lookMs = 2_000;
 
 /**
  * Lets pods into the network when their policies are in force. Until `open` there is nothing to wait for: the node
@@ -72,13 +74,12 @@ export class PolicyGate implements LinkGate {
     this.#found = undefined;
   }
 
-  /** Resolves when it is known which addresses are in use, or when aborted. */
-  async untilFound(signal: AbortSignal): Promise<void> {
-    if (this.#hasFound.signal.aborted) return;
-    const either = AbortSignal.any([signal, this.#hasFound.signal]);
-    await new Promise<void>((resolve) => {
-      if (either.aborted) resolve();
-      either.addEventListener('abort', () => resolve(), { once: true });
-    });
+  /** Asks (`look`) until it is told which addresses are in use, or aborted. */
+  async untilFound(look: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#hasFound.signal.aborted) {
+      // An engine that does not answer is told by others.
+      await look().catch(() => {});
+      await pause(lookMs, AbortSignal.any([signal, this.#hasFound.signal]), this.#clock);
+    }
   }
 }

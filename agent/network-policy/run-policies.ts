@@ -20,6 +20,8 @@ export interface PoliciesOptions {
   /** This node's. */
   readonly pods: Informer<Pod>;
   readonly gate: PolicyGate;
+  /** Asks the engine which addresses are in use; the gate is told. Others ask only once the server answers. */
+  readonly look: () => Promise<unknown>;
   /** The node's own address in its range, where its resolver answers. */
   readonly gateway: string;
   /** The service address of the other nodes' resolvers. */
@@ -56,7 +58,7 @@ export async function runPolicies(options: PoliciesOptions, signal: AbortSignal)
   const synced = Promise.all(sources.map((source) => source.waitForSync(signal)));
   const begin = async (): Promise<void> => {
     // Without it the pods that run would be in no policy.
-    await gate.untilFound(signal);
+    await gate.untilFound(options.look, signal);
     await Promise.race([synced, pause(keptAfterMs, signal, clock)]);
     if (!sources.every((source) => source.hasSynced())) {
       const before = await readKeptPolicies(nodeDir);

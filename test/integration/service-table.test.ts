@@ -42,9 +42,12 @@ const logger = {
 const pods = (...indexes: number[]): TableEndpoint[] => indexes.map((index) => endpoint(podAddress(index)));
 
 /** As the agent does: what is known is set before the table runs. */
+/** How often the table was found to be gone. */
+let lost = 0;
+
 function startTable(known?: TableService): void {
   const aborter = new AbortController();
-  table = createServiceTable({ ...settings, prefix: network.prefix, logger });
+  table = createServiceTable({ ...settings, prefix: network.prefix, logger, onLost: () => lost++ });
   if (known) table.set('default/web', known);
   const running = table.run(aborter.signal);
   stop = async () => {
@@ -335,6 +338,7 @@ it('is whole again within 5 s after the ruleset was flushed', async () => {
     .poll(async () => (await network.client.ask('dial', { host: cluster, port: 80, ms: 300 })).text, { interval: 50 })
     .toMatch(/^e1/);
   expect(Date.now() - beganAt).toBeLessThan(5_000);
+  expect(lost).toBe(1);
 });
 
 it('goes on after its nft process was killed, between changes and within one', async () => {
