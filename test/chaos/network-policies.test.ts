@@ -333,6 +333,22 @@ describe('a default deny', () => {
     for (let round = 0; round < 3; round++) expect(differences(await connected(), expected())).toEqual([]);
   });
 
+  it('is carried out by an agent that starts while the server is away', async () => {
+    await cluster.berth('h2', 'down');
+    await cluster.berth('h1', 'down');
+    await must('h2', 'nft flush ruleset');
+    const joined = cluster.berth('h2', 'join', '--detach', '--pod-network', 'routed');
+    await eventually(
+      'the table is there',
+      async () => ((await must('h2', 'nft list tables')).includes('inet berthpolicy_') ? true : undefined),
+      30_000,
+    );
+    expect(differences(await connected(), expected())).toEqual([]);
+    await cluster.berth('h1', 'up', '--detach', '--advertise', '10.117.8.1', '--pod-network', 'routed');
+    await joined;
+    await verify();
+  });
+
   it('is in force again within 5 s after nft flush ruleset', async () => {
     await must('h2', 'nft flush ruleset');
     await eventually(
