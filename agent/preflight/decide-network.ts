@@ -6,9 +6,14 @@ export type Firewall = 'ufw' | 'firewalld';
 
 /** What the routed network of pods finds on a machine. */
 export interface NetworkFacts {
+  /** As `uname -r` says: "6.1.0-13-amd64". */
+  readonly kernel: string;
   readonly missing: readonly NeededProgram[];
   readonly firewall: Firewall | undefined;
 }
+
+/** The first whose nftables has ranges in concatenated keys. */
+const oldestKernel = [5, 6] as const;
 
 const opening: Readonly<Record<Firewall, string>> = {
   ufw: 'ufw allow from PODS && ufw allow proto udp from NODES to any port 8472',
@@ -17,9 +22,13 @@ const opening: Readonly<Record<Firewall, string>> = {
 };
 
 /** Whether pods can have the routed network here. */
-export function decideNetwork({ missing, firewall }: NetworkFacts, uid: number): readonly Check[] {
+export function decideNetwork({ kernel, missing, firewall }: NetworkFacts, uid: number): readonly Check[] {
   const orElse = 'or leave pods in the network of the engine: --pod-network engine';
   if (uid !== 0) return [fail("pods' network: only root makes links, routes and rules", `run it with sudo, ${orElse}`)];
+  const [major = 0, minor = 0] = kernel.split('.').map((part) => Number.parseInt(part, 10));
+  const [oldestMajor, oldestMinor] = oldestKernel;
+  if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor))
+    return [fail(`pods' network: Linux ${kernel} is too old`, `use ${oldestKernel.join('.')} or newer, ${orElse}`)];
   if (missing.length > 0) {
     const packages = [...new Set(missing.map((each) => each.of))].join(' ');
     const names = missing.map(({ name }) => name).join(', ');

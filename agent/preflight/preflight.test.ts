@@ -58,7 +58,7 @@ const taken = (errno: string, holder?: PortFacts['holder']): Partial<Facts> => (
 const disk = (change: Partial<FolderFacts>): Partial<Facts> => ({ dataDir: { ...folder, ...change } });
 
 const network = (change: Partial<NetworkFacts>): Partial<Facts> => ({
-  network: { missing: [], firewall: undefined, ...change },
+  network: { kernel: '6.1.0-13-amd64', missing: [], firewall: undefined, ...change },
 });
 
 describe('the preflight', () => {
@@ -222,6 +222,13 @@ describe("the preflight of the pods' network", () => {
       ),
     ]);
   });
+
+  it.each([
+    ['5.4.0-150-generic', 'fail'],
+    ['4.19.0', 'fail'],
+    ['5.6.0', 'ok'],
+    ['6.1', 'ok'],
+  ])('of Linux %s is %s', (kernel, level) => expect(found(network({ kernel }))[0]).toMatch(new RegExp(`^${level}: `)));
 
   it('fails without root', () =>
     expect(found({ ...network({}), uid: 1000 })).toEqual([expect.stringMatching(/^fail: .*only root/)]));

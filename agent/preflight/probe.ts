@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, readdir, readFile, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { release } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { givenEntries, ownEntries } from '../data-dir.ts';
 import { neededPrograms } from '../pod-network/programs.ts';
@@ -78,7 +79,7 @@ async function readNetwork(): Promise<NetworkFacts> {
   const isThere = async (name: string): Promise<boolean> =>
     (await Promise.all(folders.map((folder) => exists(join(folder, name))))).includes(true);
   const found = await Promise.all(neededPrograms.map(({ name }) => isThere(name)));
-  return { missing: neededPrograms.filter((_, index) => !found[index]), firewall: await readFirewall() };
+  return { kernel: release(), missing: neededPrograms.filter((_, index) => !found[index]), firewall: await readFirewall() };
 }
 
 async function readFirewall(): Promise<Firewall | undefined> {
