@@ -3,7 +3,7 @@ import { endpoint, port, tableService, terminating } from '../../test/builders/t
 import { computeHeldElements, computeServiceContent } from './compute-elements.ts';
 import type { HeldPort, TableService } from './service.ts';
 
-const settings = { node: 'node1' };
+const settings = { node: 'node1', podRanges: ['10.42.0.0/16'], serviceRanges: ['10.43.0.0/16'] };
 
 /** "set key : value" of every element, sorted. */
 function listed(service: TableService, held: readonly HeldPort[] = []): string[] {
@@ -116,7 +116,7 @@ it('leaves a node port out that another program holds on all addresses, and name
     { address: '127.0.0.1', protocol: 'TCP', port: 30081 },
   ];
   expect(listed(service, held).filter((line) => line.startsWith('ports'))).toEqual(['ports tcp . 30081 : goto refuse']);
-  expect(computeHeldElements(held)).toEqual([{ set: 'held', key: '127.0.0.1 . tcp . 30081', value: '' }]);
+  expect(computeHeldElements(held)).toEqual([{ set: 'held', key: '127.0.0.1 . tcp . 30081', value: '', rank: 0 }]);
 });
 
 it('guards load balancer addresses with the sources that may use them, and closes their node ports there', () => {
@@ -133,4 +133,24 @@ it('guards load balancer addresses with the sources that may use them, and close
     'held 198.51.100.2 . tcp . 30080',
   ]);
   expect(listed({ ...service, sourceRanges: ['0.0.0.0/0'] }).join()).not.toMatch(/guarded|allowed/);
+});
+
+it('gives no external address in the ranges of pods and of cluster addresses', () => {
+  const addresses = ['10.43.0.1', '10.43.0.10', '10.42.1.1', '198.51.100.1'];
+  const service = tableService('10.43.0.1', [port(80, [away('10.42.1.2')])], {
+    ...{ clusterAddresses: [], externalAddresses: addresses, loadBalancerAddresses: addresses },
+  });
+  const services = listed(service).filter((line) => line.startsWith('services'));
+  expect(services).toEqual(['services 198.51.100.1 . tcp . 80 : goto address_any_1']);
+});
+
+it('ranks what was given out before what a Service or pod asks for', () => {
+  const parts = { externalAddresses: ['198.51.100.1'], loadBalancerAddresses: ['198.51.100.2'] };
+  const service = tableService('10.43.0.1', [port(80, [], { nodePort: 30080 })], parts);
+  const rankOf = (key: string, more: Partial<TableService> = {}) =>
+    computeServiceContent({ ...service, ...more }, settings).elements.find((element) => element.key === key)?.rank ?? -1;
+  const keys = ['10.43.0.1 . tcp . 80', '198.51.100.2 . tcp . 80', 'tcp . 30080', '198.51.100.1 . tcp . 80'];
+  const found = [...keys.map((key) => rankOf(key)), rankOf('tcp . 30080', { isHeldByAgent: true })];
+  expect(found).toEqual(found.toSorted((a, b) => a - b));
+  expect(new Set(found).size).toBe(5);
 });

@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net';
+import { BlockList, isIPv4 } from 'node:net';
 import { allowedSources } from './allowed-sources.ts';
 import { type Choice, chooseEndpoints } from './choose-endpoints.ts';
 import { isStanding, nameOfChain, outsideOffset, type SetName, type Spread, type TableSettings } from './layout.ts';
@@ -12,7 +12,12 @@ export interface TableElement {
   readonly set: SetName;
   readonly key: string;
   readonly value: string;
+  /** Where several Services name one element, the lowest counts: see `ranks`. */
+  readonly rank: number;
 }
+
+/** What was given out to one Service comes before what any Service may ask for. */
+const ranks = { cluster: 0, loadBalancer: 1, nodePort: 2, external: 3, hostPort: 4 } as const;
 
 /** What one Service needs in the table. */
 export interface ServiceContent {
@@ -37,17 +42,36 @@ const addressNumber = (address: string): string =>
 /**
  * What a Service needs in the table. What nft would refuse (ports and addresses that are none) is passed over, so that
  * one Service never keeps the table of all from being built. Node ports that another program holds on all addresses
- * (`held` without an address) are left out.
+ * (`held` without an address) are left out, and so are external addresses in the ranges of pods and of cluster addresses:
+ * no Service takes over what leads to another one.
  */
 export function computeServiceContent(
   service: TableService,
-  settings: Pick<TableSettings, 'node'>,
+  settings: Pick<TableSettings, 'node' | 'podRanges' | 'serviceRanges'>,
   held: readonly HeldPort[] = [],
 ): ServiceContent {
   const { affinitySeconds } = service;
   const content = new Content(affinitySeconds === undefined ? undefined : Math.max(1, Math.round(affinitySeconds)));
-  for (const port of service.ports.filter(({ port }) => isPort(port))) addPort(content, service, port, settings.node, held);
+  const own = {
+    ...service,
+    externalAddresses: outsideOf(service.externalAddresses, settings),
+    loadBalancerAddresses: outsideOf(service.loadBalancerAddresses, settings),
+  };
+  for (const port of service.ports.filter(({ port }) => isPort(port))) addPort(content, own, port, settings.node, held);
   return { elements: content.elements, chains: content.chains };
+}
+
+function outsideOf(
+  addresses: readonly string[],
+  { podRanges, serviceRanges }: Pick<TableSettings, 'podRanges' | 'serviceRanges'>,
+): string[] {
+  if (addresses.length === 0) return [];
+  const inside = new BlockList();
+  for (const range of [...podRanges, ...serviceRanges]) {
+    const [first = '', bits] = range.split('/');
+    inside.addSubnet(first, Number(bits));
+  }
+  return addresses.filter((address) => isIPv4(address) && !inside.check(address));
 }
 
 /** Elements of ports that another program holds on single addresses. */
@@ -55,7 +79,7 @@ export function computeHeldElements(held: readonly HeldPort[]): TableElement[] {
   return held.flatMap(({ address, protocol, port }) =>
     address === undefined || !isIPv4(address)
       ? []
-      : [{ set: 'held', key: `${address} . ${protocol.toLowerCase()} . ${port}`, value: '' }],
+      : [{ set: 'held', key: `${address} . ${protocol.toLowerCase()} . ${port}`, value: '', rank: 0 }],
   );
 }
 
@@ -65,11 +89,14 @@ function addPort(content: Content, service: TableService, port: TablePort, node:
   const anywhere = chooseEndpoints(port.endpoints, service);
   const here = chooseEndpoints(port.endpoints, service, node);
 
+  content.rank = ranks.cluster;
   for (const address of new Set(service.clusterAddresses.filter(isIPv4))) {
     content.addFront(frontOf(address), 'any', service.internalPolicy === 'Local' ? here : anywhere);
   }
   const keeps = service.externalPolicy === 'Local';
-  for (const address of new Set([...service.externalAddresses, ...service.loadBalancerAddresses].filter(isIPv4))) {
+  const balanced = new Set(service.loadBalancerAddresses);
+  for (const address of new Set([...service.externalAddresses, ...balanced])) {
+    content.rank = balanced.has(address) ? ranks.loadBalancer : service.isHeldByAgent ? ranks.hostPort : ranks.external;
     const front = frontOf(address);
     content.addFront(front, 'any', anywhere);
     if (keeps) content.addFront(front, 'outside', here);
@@ -77,7 +104,8 @@ function addPort(content: Content, service: TableService, port: TablePort, node:
     content.add('sources', front.key, keeps ? 'return' : 'goto masquerade_it');
   }
   const { sourceRanges } = service;
-  for (const address of sourceRanges ? new Set(service.loadBalancerAddresses.filter(isIPv4)) : []) {
+  content.rank = ranks.loadBalancer;
+  for (const address of sourceRanges ? balanced : []) {
     const allowed = allowedSources(sourceRanges ?? [], address);
     if (allowed === 'all') continue;
     const { key } = frontOf(address);
@@ -87,6 +115,7 @@ function addPort(content: Content, service: TableService, port: TablePort, node:
     if (port.nodePort !== undefined && isPort(port.nodePort))
       content.add('held', `${address} . ${protocol} . ${port.nodePort}`, '');
   }
+  content.rank = service.isHeldByAgent ? ranks.hostPort : ranks.nodePort;
   const isHeld = held.some((one) => one.address === undefined && one.protocol === port.protocol && one.port === port.nodePort);
   if (port.nodePort !== undefined && isPort(port.nodePort) && !isHeld) {
     const front: Front = { scope: 'port', key: `${protocol} . ${port.nodePort}` };
@@ -103,6 +132,8 @@ function addPort(content: Content, service: TableService, port: TablePort, node:
 class Content {
   readonly elements: TableElement[] = [];
   readonly chains: Spread[] = [];
+  /** Of what is added next. */
+  rank: number = ranks.cluster;
   readonly #affinitySeconds: number | undefined;
 
   constructor(affinitySeconds: number | undefined) {
@@ -110,7 +141,7 @@ class Content {
   }
 
   add(set: SetName, key: string, value: string): void {
-    this.elements.push({ set, key, value });
+    this.elements.push({ set, key, value, rank: this.rank });
   }
 
   addFront(front: Front, from: Spread['from'], choice: Choice): void {

@@ -16,6 +16,8 @@ export interface TableSettings {
    * kernel does no more on such links.
    */
   readonly loopback: boolean;
+  /** Where the API server is: never translated, so that no Service stands between it and the agents. */
+  readonly server?: { readonly host: string; readonly port: number } | undefined;
 }
 
 const addressPort = 'ipv4_addr . inet_proto . inet_service';
@@ -169,7 +171,7 @@ function rulesIn(table: string, chain: string, rules: readonly string[], hook?: 
  * Commands that put a filled table in force. It comes after DNAT rules of others (priority -100), which it leaves what
  * they take; only the first packet of a connection passes the chains of type nat.
  */
-export function renderEntry(table: string, { loopback }: TableSettings): string {
+export function renderEntry(table: string, { loopback, server }: TableSettings): string {
   const front = 'ip daddr . meta l4proto . th dport';
   const refuseUnknown = 'meta l4proto { tcp, udp } ip daddr @service_ranges fib daddr type != local goto refuse';
   const notForPorts = [`${front} @held return`, ...(loopback ? [] : ['ip daddr 127.0.0.0/8 return'])];
@@ -183,6 +185,7 @@ export function renderEntry(table: string, { loopback }: TableSettings): string 
     ...original('', '@external_ports', ' ct mark set 0'),
   ].map(clear);
   const barred = `${front} @guarded ${front} . ip saddr != @allowed drop`;
+  const direct = server && isIPv4(server.host) ? [`ip daddr ${server.host} tcp dport ${server.port} return`] : [];
   const guard = ['iif != "lo" ip daddr 127.0.0.0/8 drop'];
   return [
     ...rulesIn(table, 'from_outside', [...notForPorts, 'meta l4proto . th dport vmap @outside_ports']),
@@ -191,6 +194,7 @@ export function renderEntry(table: string, { loopback }: TableSettings): string 
       table,
       'prerouting',
       [
+        ...direct,
         barred,
         `ip saddr != @pod_ranges ${front} vmap @outside`,
         `${front} vmap @services`,
@@ -203,7 +207,7 @@ export function renderEntry(table: string, { loopback }: TableSettings): string 
     ...rulesIn(
       table,
       'output',
-      [barred, `${front} vmap @services`, 'fib daddr type local jump node_ports', refuseUnknown],
+      [...direct, barred, `${front} vmap @services`, 'fib daddr type local jump node_ports', refuseUnknown],
       'nat hook output priority -99',
     ),
     ...rulesIn(table, 'clear_arriving', clearing, 'filter hook prerouting priority -98'),

@@ -76,6 +76,8 @@ class NodeServices implements TableContent {
   readonly #changes = new Map<string, TableService | undefined>();
   /** Services with node ports, which have to be looked at again when another program takes or leaves one. */
   readonly #withNodePorts = new Map<string, TableService>();
+  /** Ports that the agent listens on itself. */
+  readonly #heldByAgent = new Map<string, string>();
   #held: readonly HeldPort[] = [];
 
   constructor(options: ServiceTableOptions, nftPid: () => number | undefined) {
@@ -142,6 +144,9 @@ class NodeServices implements TableContent {
       if (service?.ports.some(({ nodePort }) => nodePort !== undefined) && !service.isHeldByAgent)
         this.#withNodePorts.set(key, service);
       else this.#withNodePorts.delete(key);
+      const held = service?.isHeldByAgent ? service.ports.find(({ nodePort }) => nodePort !== undefined) : undefined;
+      if (held) this.#heldByAgent.set(key, `${held.protocol}:${held.nodePort}`);
+      else this.#heldByAgent.delete(key);
     }
     const content: [string, ServiceContent | undefined][] = [];
     if (taken.some(([key]) => this.#withNodePorts.has(key))) {
@@ -163,6 +168,8 @@ class NodeServices implements TableContent {
     for (const service of this.#withNodePorts.values()) {
       for (const { protocol, nodePort } of service.ports) if (nodePort !== undefined) ports.add(`${protocol}:${nodePort}`);
     }
+    // Of those that the agent holds itself for a pod, the Service is the first to have them.
+    for (const port of this.#heldByAgent.values()) ports.delete(port);
     // nft runs in the network that the table is in.
     return ports.size === 0 ? [] : readHeldPorts(this.#nftPid() ?? 'self', ports);
   }

@@ -72,7 +72,8 @@ const aService: fc.Arbitrary<TableService> = fc
   .map(({ address, ports, ...more }) => tableService(address, ports, more));
 const aChange = fc.tuple(fc.constantFrom('a/1', 'a/2', 'a/3'), fc.option(aService, { nil: undefined }));
 
-const contentOf = (service: TableService | undefined) => service && computeServiceContent(service, { node: 'node1' });
+const settings = { node: 'node1', podRanges: ['10.42.0.0/16'], serviceRanges: ['10.43.0.0/16'] };
+const contentOf = (service: TableService | undefined) => service && computeServiceContent(service, settings);
 
 it('comes to the same content by differences, in any batches, as when built at once', () => {
   fc.assert(
@@ -131,4 +132,19 @@ it('builds in transactions of a bounded number of elements, chains first', () =>
   const chunks = [...renderInChunks('T', wanted.whole(), 8)];
   expect(chunks[0]).toMatch(/^add chain ip T address_any_20/);
   expect(chunks.slice(1).map((chunk) => chunk.split(', ').length + chunk.split('; ').length - 1)).toEqual([8, 8, 5]);
+});
+
+it('gives an element that several name to what was given out, whatever their keys are', () => {
+  const wanted = new WantedContent();
+  const parts = { clusterAddresses: [], externalAddresses: ['198.51.100.1'] };
+  const taker = tableService('10.43.0.1', [port(80, [endpoint('10.42.0.9')])], parts);
+  const holder = tableService('10.43.0.1', [port(80, [endpoint('10.42.0.1'), endpoint('10.42.0.2')])], {
+    ...{ clusterAddresses: [], loadBalancerAddresses: ['198.51.100.1'] },
+  });
+  wanted.apply([
+    ['a/taker', contentOf(taker)],
+    ['b/holder', contentOf(holder)],
+  ]);
+  const found = wanted.whole().added.filter(({ set }) => set === 'services');
+  expect(found.map(({ value }) => value)).toEqual(['goto address_any_2']);
 });

@@ -16,7 +16,7 @@ interface Claim {
 
 /**
  * The content of the table: the union of what all owners (Services, by key) need. Where several name one element, the
- * value of the first owner in order of keys counts, so the content depends on the owners of the moment alone, not on
+ * value of the lowest rank counts, and of equal ones that of the first owner in order of keys: so the content depends on the owners of the moment alone, not on
  * the order in which they came.
  */
 export class WantedContent {
@@ -64,7 +64,7 @@ export class WantedContent {
       if (!touched.has(id)) touched.set(id, claims?.[0]?.element);
       const next = claims?.filter((claim) => claim.owner !== owner) ?? [];
       if (mine !== undefined) next.push({ owner, element: mine });
-      if (next.length > 1) next.sort((a, b) => (a.owner < b.owner ? -1 : 1));
+      if (next.length > 1) next.sort((a, b) => a.element.rank - b.element.rank || (a.owner < b.owner ? -1 : 1));
       if (next.length === 0) this.#claims.delete(id);
       else this.#claims.set(id, next);
     }

@@ -9,7 +9,7 @@ import { referenceTo } from '../../client/events/reference.ts';
 import { createInformer, type Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
 import { openAnnouncer } from '../announcer/open-announcer.ts';
-import { RelayKeeper } from '../api-relay/relay-keeper.ts';
+import { parseServer, RelayKeeper } from '../api-relay/relay-keeper.ts';
 import { isOfThisMachine } from '../api-relay/sources.ts';
 import { HealthPorts } from '../health-ports/health-ports.ts';
 import type { HostPorts } from '../host-ports/host-ports.ts';
@@ -78,7 +78,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   options.onDraining(new Draining({ slices, clock }));
   const table = createServiceTable({
     ...{ cluster: tag, node: nodeName, podRanges: ground.pods, serviceRanges: ground.services, loopback: false, logger },
-    onLost: options.onLost,
+    ...{ onLost: options.onLost, server: options.server === undefined ? undefined : parseServer(options.server) },
   });
   options.hostPorts.useTable(table);
   options.onTable(table);
