@@ -1,8 +1,12 @@
 import type { AddressRange } from '../../api/meta/address-range.ts';
 import { type LinkOwner, tagOf } from './link-commands.ts';
+import { tunnelId, tunnelPort } from './node-routes.ts';
 
 export const tableOf = (owner: LinkOwner): string => `berth-${tagOf(owner)}`;
 const chainOf = (owner: LinkOwner): string => `BERTH-${tagOf(owner).toUpperCase()}`;
+
+/** A frame of VXLAN with our identifier: the 24 bits behind the header of UDP and 32 bits of flags. */
+const isFrame = `udp dport ${tunnelPort} @th,96,24 ${tunnelId}`;
 
 export interface Outside {
   /** This node's pods. */
@@ -28,6 +32,7 @@ export function tableCommands(owner: LinkOwner, { range, pods, nodes, tunnel }: 
     `delete table ip ${tableOf(owner)}`,
     `table ip ${tableOf(owner)} {`,
     `  set inside { type ipv4_addr; flags interval; auto-merge; elements = { ${inside.join(', ')} } }`,
+    `  set nodes { type ipv4_addr; flags interval; auto-merge; elements = { ${nodes.map((address) => `${address}/32`).join(', ')} } }`,
     `  set pods { type ipv4_addr; flags interval; auto-merge; elements = { ${podRanges.join(', ')} } }`,
     '  chain postrouting {',
     '    type nat hook postrouting priority srcnat;',
@@ -36,8 +41,21 @@ export function tableCommands(owner: LinkOwner, { range, pods, nodes, tunnel }: 
     // a tunnel the answer to that would take another way.
     `    oifname "${tunnel}" ip saddr != @pods masquerade`,
     '  }',
+    // Frames of the tunnel come from nodes alone: pods could put any pod's address into them.
+    '  chain input {',
+    '    type filter hook input priority mangle;',
+    `    ${isFrame} ip saddr != @nodes drop`,
+    '  }',
+    '  chain arriving {',
+    '    type filter hook prerouting priority raw;',
+    `    iifname "${tunnel}" ip saddr != @pods drop`,
+    `    iifname "${tunnel}" ip saddr ${range.text} drop`,
+    '  }',
     '  chain forward {',
     '    type filter hook forward priority mangle;',
+    // Translated ones would arrive with the address of this node.
+    `    ${isFrame} ip saddr @pods drop`,
+    `    ${isFrame} ct status dnat drop`,
     `    ip saddr ${range.text} tcp flags syn tcp option maxseg size set rt mtu`,
     `    ip daddr ${range.text} tcp flags syn tcp option maxseg size set rt mtu`,
     '  }',

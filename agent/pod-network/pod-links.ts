@@ -56,6 +56,8 @@ export class PodLinks {
     await shell.run(
       [
         `ip link delete ${name} 2>/dev/null || :`,
+        // What a pod before this one had open at the address would be let in as established. Nothing found is an error.
+        ...['--orig-src', '--reply-src'].map((of) => `conntrack -D ${of} ${link.address} >/dev/null 2>&1 || :`),
         feed('ip -batch -', machineCommands(owner, link, source)),
         ...sysctls,
         feed(inPod, podCommands(link)),

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MachineFacts, readMachine } from '../../agent/net-check/machine-facts.ts';
 import { tableOf } from '../../agent/pod-network/firewall.ts';
 import { gatewayLinkOf } from '../../agent/pod-network/gateway-link.ts';
+import { macOf } from '../../agent/pod-network/link-commands.ts';
 import { PodNetwork, type PodNetworkOptions } from '../../agent/pod-network/pod-network.ts';
 import { createShell } from '../../agent/pod-network/shell.ts';
 import { parseAddressRange } from '../../api/meta/address-range.ts';
@@ -114,6 +115,13 @@ async function ask(namespace: string, address: string, bytes = 1): Promise<strin
 const hear = `const s=require('dgram').createSocket('udp4');s.on('message',(m,{address})=>console.log('from '+address));s.bind(81,()=>console.log('up'))`;
 /** Sends one datagram from an address. */
 const send = `const [to,from]=process.argv.slice(1);const s=require('dgram').createSocket('udp4');s.bind({address:from},()=>s.send('x',81,to,()=>s.close()))`;
+
+/** Sends a frame of our tunnels to a node, with a datagram of any address for another one in it. */
+const forge = `const [node,mac,from,to]=process.argv.slice(1);const ip=(t)=>Buffer.from(t.split('.').map(Number));
+const udp=Buffer.from([0,81,0,81,0,9,0,0,120]);const head=Buffer.alloc(20);head.set([0x45,0,0,29,0,0,0,0,64,17]);ip(from).copy(head,12);ip(to).copy(head,16);
+let sum=0;for(let i=0;i<20;i+=2)sum+=head.readUInt16BE(i);while(sum>>16)sum=(sum&0xffff)+(sum>>16);head.writeUInt16BE(~sum&0xffff,10);
+const frame=Buffer.concat([Buffer.from([8,0,0,0,0,0x12,0xd1,0]),Buffer.from(mac.split(':').map((x)=>parseInt(x,16))),Buffer.from([10,88,0,0,0,9,8,0]),head,udp]);
+const s=require('dgram').createSocket('udp4');s.send(frame,8472,node,()=>s.close())`;
 
 const joinedOf = ({ address, pid }: TestPod) => ({ address, pid });
 const inPod = ({ pid }: TestPod): string => `/proc/${pid}/ns/net`;
@@ -341,6 +349,50 @@ describe('the network of two nodes on one link', () => {
     // A pod keeps its own.
     execFileSync('nsenter', [`--net=${inPod(atA!)}`, process.execPath, '-e', send, atB!.address, atA!.address]);
     await expect.poll(() => heard).toContain(`from ${atA!.address}\n`);
+  });
+
+  it("lets in frames of the tunnel from nodes alone, with addresses of other nodes' pods alone", async () => {
+    const listener = spawn('nsenter', [`--net=${inPod(alsoAtA!)}`, process.execPath, '-e', hear], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    started.push(listener);
+    let heard = '';
+    listener.stdout!.on('data', (data: Buffer) => {
+      heard += String(data);
+    });
+    await expect.poll(() => heard).toBe('up\n');
+    const sendFrame = (from: string, source: string): void => {
+      const frame = [addresses.a, macOf(addresses.a), source, alsoAtA!.address];
+      execFileSync('nsenter', [`--net=${from}`, process.execPath, '-e', forge, ...frame]);
+    };
+    sendFrame(inPod(atA!), '10.118.2.6');
+    sendFrame(inPod(atB!), '10.118.2.6');
+    sendFrame(inside('o'), '10.118.2.6');
+    sendFrame(inside('b'), atA!.address);
+    sendFrame(inside('b'), '10.99.9.9');
+    // The one that is genuine, last: when it is there, the others would be too.
+    sendFrame(inside('b'), '10.118.2.7');
+    await expect.poll(() => heard).toContain('from 10.118.2.7\n');
+    expect(heard).toBe('up\nfrom 10.118.2.7\n');
+  });
+
+  it('lets no flow of a pod go on with the next one of its address', async () => {
+    const network = networks.get('a')!;
+    const address = '10.118.1.12';
+    const attach = async () => {
+      const { pid } = await startAlone();
+      await network.links.attach({ address, pid, mtu: 1_400, onLoopback: false });
+      return { pid };
+    };
+    const flows = (): string => sh('a', `conntrack -L -p udp 2>/dev/null | grep -c ${address} || :`).trim();
+    const { pid } = await attach();
+    execFileSync('nsenter', [`--net=/proc/${pid}/ns/net`, process.execPath, '-e', send, atB!.address, address]);
+    execFileSync('nsenter', [`--net=${inPod(atB!)}`, process.execPath, '-e', send, address, atB!.address]);
+    expect(Number(flows())).toBeGreaterThan(0);
+    await network.links.detach(address);
+    await attach();
+    expect(flows()).toBe('0');
+    await network.links.detach(address);
   });
 
   it('tells which pods are joined, and sweeps links without a sandbox', async () => {
