@@ -91,9 +91,10 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
 /** Removes all that agents of this node made of a network, when its containers are gone. False: there was none. */
 export async function removeNetwork(dataDir: string, nodeName: string, nodeDir: string): Promise<boolean> {
   await removeAnnounced(nodeDir, createShell());
-  if (!(await removePodNetwork(dataDir, nodeName, nodeDir))) return false;
+  if (!hasPodNetwork(nodeDir)) return false;
   const owner = { cluster: tagOf({ dataDir, nodeName }), node: nodeName };
   await removeServiceTable(owner);
   await removePolicyTable(owner);
-  return true;
+  // Last: it forgets that there was a network, and what fails before can be tried again.
+  return removePodNetwork(dataDir, nodeName, nodeDir);
 }

@@ -21,7 +21,7 @@ function open() {
   const started: { options: RelayOptions; die: (why: string) => void; close: () => void }[] = [];
   const world = { refuse: '', tables, started, clock, logger, metrics };
   const keeper = new RelayKeeper({
-    ...{ address: '10.42.0.1', nodeName: 'n1', server: '192.0.2.5:7443', metrics, clock, logger },
+    ...{ address: '10.42.0.1', nodeName: 'n1', controlPlane: '10.43.0.1', server: '192.0.2.5:7443', metrics, clock, logger },
     isAllowed: (source) => source === '10.42.0.9',
     setTable: (table) => tables.push(table),
     async start(options) {
@@ -48,12 +48,12 @@ it('leads the Service to the relay of this node, at its cluster address only', a
   await expect.poll(() => started.length).toBe(1);
   expect(started[0]!.options).toMatchObject({ address: '10.42.0.1', port: 0, server: { host: '192.0.2.5', port: 7443 } });
   expect(['10.42.0.9', '10.42.1.9'].map(started[0]!.options.isAllowed)).toEqual([true, false]);
-  keeper.set(service);
+  keeper.take(service);
   expect(endpoints()).toEqual(['10.42.0.1:40001']);
   expect(tables.at(-1)).toMatchObject({ clusterAddresses: ['10.43.0.1'], externalAddresses: [], loadBalancerAddresses: [] });
   expect(tables.at(-1)?.ports).toMatchObject([{ protocol: 'TCP', port: 443 }]);
   expect(tables.at(-1)?.ports[0]).not.toHaveProperty('nodePort');
-  keeper.set(undefined);
+  keeper.take(undefined);
   expect(tables.at(-1)).toBeUndefined();
   await end();
 });
@@ -61,7 +61,7 @@ it('leads the Service to the relay of this node, at its cluster address only', a
 it('starts a relay again that fails, on another port, and leads nowhere meanwhile', async () => {
   const { keeper, started, endpoints, clock, logger, end } = open();
   await expect.poll(() => started.length).toBe(1);
-  keeper.set(service);
+  keeper.take(service);
   started[0]!.die('listen EADDRNOTAVAIL');
   await expect.poll(endpoints).toEqual([]);
   await clock.advance(10_000);
@@ -77,7 +77,7 @@ it('tells once of a failure that goes on, and leaves the table as it is at the e
   const world = open();
   const { keeper, started, endpoints, clock, logger, end } = world;
   await expect.poll(() => started.length).toBe(1);
-  keeper.set(service);
+  keeper.take(service);
   world.refuse = 'no address';
   started[0]!.die('gone');
   for (let i = 0; i < 10; i++) await clock.advance(10_000);
@@ -122,3 +122,13 @@ it.each([
   ['[2001:db8::1]:7443', '2001:db8::1', 7443],
   ['berth.example.com', 'berth.example.com', 443],
 ])('reads the server’s address %s', (address, host, port) => expect(parseServer(address)).toEqual({ host, port }));
+
+it('leaves a Service of this name that a user made to the table, and gives it back when it goes', () => {
+  const { keeper, tables } = open();
+  const foreign = { ...service, clusterAddresses: ['10.43.7.7'] };
+  expect([keeper.take(foreign), keeper.take(undefined), tables]).toEqual([false, false, []]);
+  expect([keeper.take(service), keeper.take(undefined)]).toEqual([true, true]);
+  expect(tables.at(-1)).toBeUndefined();
+  keeper.take(service);
+  expect(keeper.take(foreign)).toBe(false);
+});

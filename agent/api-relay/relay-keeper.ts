@@ -12,6 +12,8 @@ export interface RelayKeeperOptions {
   /** The node's own address in its range. */
   readonly address: string;
   readonly nodeName: string;
+  /** The cluster address of the Service that the server keeps. */
+  readonly controlPlane: string;
   /** Where the agent itself reaches the API server: "host:port". */
   readonly server: string;
   isAllowed(source: string): boolean;
@@ -45,10 +47,16 @@ export class RelayKeeper {
     this.#options = options;
   }
 
-  /** What the API has of the Service now. */
-  set(service: TableService | undefined): void {
-    this.#service = service;
-    this.#lead();
+  /**
+   * What the API has of the Service now. False: it is another one of this name, which a user made, or none of ours was
+   * there before.
+   */
+  take(service: TableService | undefined): boolean {
+    const isOurs = service?.clusterAddresses.includes(this.#options.controlPlane) === true;
+    const wasOurs = this.#service !== undefined;
+    this.#service = isOurs ? service : undefined;
+    if (isOurs || wasOurs) this.#lead();
+    return isOurs || (wasOurs && service === undefined);
   }
 
   /** Until aborted. Never throws. */
@@ -87,7 +95,7 @@ export class RelayKeeper {
     const leave = metrics.read(relayMetrics.open, () => [{ labels: [], value: relay.open() }]);
     const unlink = onAbort(signal, () => relay.close());
     this.#port = relay.port;
-    this.#lead();
+    if (this.#service) this.#lead();
     try {
       await relay.ended;
     } finally {
@@ -95,7 +103,7 @@ export class RelayKeeper {
       leave();
       this.#port = undefined;
       // At the end the table stays as it is, like all of it.
-      if (!signal.aborted) this.#lead();
+      if (!signal.aborted && this.#service) this.#lead();
     }
   }
 

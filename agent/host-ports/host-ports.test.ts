@@ -17,10 +17,11 @@ const mappingOf = (hostPort: number, parts: Partial<PortMapping> = {}): PortMapp
 class Machine {
   readonly held = new Set<string>();
   readonly table = new Map<string, TableService>();
+  readonly logger = createFakeLogger();
   readonly ports = new HostPorts({
     nodeName: 'n1',
     clock: systemClock,
-    logger: createFakeLogger(),
+    logger: this.logger,
     hold: async (mapping) => {
       const key = portKey(mapping);
       if (this.held.has(key)) throw Object.assign(new Error('address already in use'), { code: 'EADDRINUSE' });
@@ -49,17 +50,17 @@ beforeEach(() => {
 describe('the ports of a sandbox', () => {
   it('are held from the moment they are taken, and lead to it once it has an address', async () => {
     machine.useTable();
-    await machine.ports.take('a', [mappingOf(8080), mappingOf(53, { protocol: 'udp' })]);
+    await machine.ports.take('a/0', [mappingOf(8080), mappingOf(53, { protocol: 'udp' })]);
     expect([[...machine.held], machine.led()]).toEqual([['tcp *:8080', 'udp *:53'], []]);
-    await machine.ports.publish('a', '10.42.0.5');
+    await machine.ports.publish('a/0', '10.42.0.5');
     expect(machine.led()).toEqual(['8080 to 10.42.0.5', '53 to 10.42.0.5']);
-    machine.ports.withdraw('a');
+    machine.ports.withdraw('a/0');
     expect([[...machine.held], machine.led()]).toEqual([[], []]);
   });
 
   it('lead to it when the table comes later', async () => {
-    await machine.ports.take('a', [mappingOf(8080)]);
-    await machine.ports.publish('a', '10.42.0.5');
+    await machine.ports.take('a/0', [mappingOf(8080)]);
+    await machine.ports.publish('a/0', '10.42.0.5');
     machine.useTable();
     expect(machine.led()).toEqual(['8080 to 10.42.0.5']);
   });
@@ -67,35 +68,48 @@ describe('the ports of a sandbox', () => {
   it('are none where one of them is taken by another program or pod', async () => {
     machine.held.add('tcp *:8081');
     const wanted = [mappingOf(8080), mappingOf(8081)];
-    await expect(machine.ports.take('a', wanted)).rejects.toMatchObject({ mapping: wanted[1], code: 'EADDRINUSE' });
+    await expect(machine.ports.take('a/0', wanted)).rejects.toMatchObject({ mapping: wanted[1], code: 'EADDRINUSE' });
     expect([...machine.held]).toEqual(['tcp *:8081']);
-    await machine.ports.take('a', [mappingOf(8080)]);
-    await expect(machine.ports.take('b', [mappingOf(8080)])).rejects.toThrow(PortTakenError);
-    machine.ports.withdraw('b');
+    await machine.ports.take('a/0', [mappingOf(8080)]);
+    await expect(machine.ports.take('b/0', [mappingOf(8080)])).rejects.toThrow(PortTakenError);
+    machine.ports.withdraw('b/0');
     expect([...machine.held]).toContain('tcp *:8080');
+  });
+
+  it('pass over to the next sandbox of the pod, without being let go', async () => {
+    machine.useTable();
+    await machine.ports.take('a/0', [mappingOf(8080)]);
+    await machine.ports.publish('a/0', '10.42.0.5');
+    await machine.ports.take('a/1', [mappingOf(8080)]);
+    expect([[...machine.held], machine.led()]).toEqual([['tcp *:8080'], []]);
+    machine.ports.withdraw('a/0');
+    await machine.ports.publish('a/1', '10.42.0.6');
+    expect([[...machine.held], machine.led()]).toEqual([['tcp *:8080'], ['8080 to 10.42.0.6']]);
+    await expect(machine.ports.take('b/0', [mappingOf(8080)])).rejects.toThrow(PortTakenError);
   });
 
   it('are taken once, also when the sandbox is seen again', async () => {
     machine.useTable();
-    await machine.ports.take('a', [mappingOf(8080)]);
-    await machine.ports.publish('a', '10.42.0.5');
-    await machine.ports.restore('a', '10.42.0.5', [mappingOf(8080)]);
+    await machine.ports.take('a/0', [mappingOf(8080)]);
+    await machine.ports.publish('a/0', '10.42.0.5');
+    await machine.ports.restore('a/0', '10.42.0.5', [mappingOf(8080)]);
     expect([[...machine.held], machine.led()]).toEqual([['tcp *:8080'], ['8080 to 10.42.0.5']]);
   });
 
   it('are restored without those that another program has now', async () => {
     machine.useTable();
     machine.held.add('tcp *:8080');
-    await machine.ports.restore('a', '10.42.0.5', [mappingOf(8080), mappingOf(8081)]);
+    for (let list = 0; list < 2; list++) await machine.ports.restore('a/0', '10.42.0.5', [mappingOf(8080), mappingOf(8081)]);
     expect(machine.led()).toEqual(['8081 to 10.42.0.5']);
+    expect(machine.logger.lines.map(({ level }) => level)).toEqual(['warn']);
     machine.held.delete('tcp *:8080');
-    await machine.ports.restore('a', '10.42.0.5', [mappingOf(8080), mappingOf(8081)]);
+    await machine.ports.restore('a/0', '10.42.0.5', [mappingOf(8080), mappingOf(8081)]);
     expect(machine.led()).toEqual(['8081 to 10.42.0.5', '8080 to 10.42.0.5']);
   });
 
   it('that are let go while they are taken are not held', async () => {
-    const taking = machine.ports.take('a', [mappingOf(8080)]);
-    machine.ports.withdraw('a');
+    const taking = machine.ports.take('a/0', [mappingOf(8080)]);
+    machine.ports.withdraw('a/0');
     await taking;
     expect([...machine.held]).toEqual([]);
   });

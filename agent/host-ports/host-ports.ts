@@ -27,7 +27,7 @@ export class PortTakenError extends Error {
 }
 
 interface Taken {
-  readonly holder: string;
+  holder: string;
   readonly mapping: PortMapping;
   hold: PortHold | undefined;
   /** The pod's, once it is there. */
@@ -42,10 +42,18 @@ export class HostPorts {
   readonly #options: HostPortsOptions;
   /** By `portKey`. */
   readonly #taken = new Map<string, Taken>();
+  /** Ports that were said to be lost. */
+  readonly #lost = new Set<string>();
   #table: Pick<ServiceTable, 'set' | 'settled'> | undefined;
+  #hasRestored: () => void = () => {};
+  /** Resolves when the ports of all sandboxes of before are known. */
+  readonly whenRestored: Promise<void>;
 
   constructor(options: HostPortsOptions) {
     this.#options = options;
+    this.whenRestored = new Promise((resolve) => {
+      this.#hasRestored = resolve;
+    });
   }
 
   /** The table that leads to the pods from now on. */
@@ -61,13 +69,19 @@ export class HostPorts {
       const key = portKey(mapping);
       const had = this.#taken.get(key);
       if (had?.holder === holder) continue;
+      if (had && podOf(had.holder) === podOf(holder)) {
+        // A sandbox of the pod before this one: the hold passes over, so that no other program comes between.
+        if (had.address !== undefined) this.#table?.set(tableKey(key), undefined);
+        Object.assign(had, { holder, address: undefined });
+        continue;
+      }
       try {
         if (had) throw Object.assign(new Error('another pod has it'), { code: 'EADDRINUSE' });
-        this.#taken.set(key, { holder, mapping, hold: undefined, address: undefined });
+        const taken: Taken = { holder, mapping, hold: undefined, address: undefined };
+        this.#taken.set(key, taken);
         made.push(key);
         const hold = await (this.#options.hold ?? holdPort)(mapping);
-        const taken = this.#taken.get(key);
-        if (taken?.holder === holder) taken.hold = hold;
+        if (this.#taken.get(key) === taken) taken.hold = hold;
         else hold.release();
       } catch (error) {
         for (const each of made) this.#drop(each);
@@ -87,13 +101,22 @@ export class HostPorts {
   /** For a sandbox that an agent before this one published. One whose port another program has now goes without it. */
   async restore(holder: string, address: string, mappings: readonly PortMapping[]): Promise<void> {
     for (const mapping of mappings) {
+      const key = portKey(mapping);
       try {
         await this.take(holder, [mapping]);
+        this.#lost.delete(key);
       } catch (error) {
-        this.#options.logger.warn({ holder }, `host port ${portKey(mapping)} of a running pod is lost: ${wordsOf(error)}`);
+        if (!this.#lost.has(key))
+          this.#options.logger.warn({ holder }, `host port ${key} of a running pod is lost: ${wordsOf(error)}`);
+        this.#lost.add(key);
       }
     }
     this.#leadTo(holder, address);
+  }
+
+  /** `restore` was called for all sandboxes that an agent before this one published. */
+  restored(): void {
+    this.#hasRestored();
   }
 
   withdraw(holder: string): void {
@@ -126,6 +149,9 @@ export class HostPorts {
     if (taken.address !== undefined) this.#table?.set(tableKey(key), undefined);
   }
 }
+
+/** Holders are sandboxes: the pod's uid and the attempt. */
+const podOf = (holder: string): string => holder.slice(0, holder.lastIndexOf('/'));
 
 /** No Service has such a name. */
 const tableKey = (key: string): string => `host port ${key}`;

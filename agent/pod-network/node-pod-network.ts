@@ -48,6 +48,8 @@ export interface ServicesGround extends ClusterNetwork {
   /** The node's range, and its own address in it. */
   readonly range: string;
   readonly gateway: string;
+  /** The ranges of other nodes, as an agent before knew them. */
+  readonly others: readonly string[];
 }
 
 const retryMs = 5_000;
@@ -232,7 +234,7 @@ export class NodePodNetwork implements RoutedNetwork {
     if (this.#cluster)
       this.#options.logger.warn({ ...cluster }, "the cluster's ranges are others: restart the agent for its Services");
     this.#cluster = cluster;
-    this.#hasGround({ ...cluster, range: network.pool.range.text, gateway: network.gateway });
+    this.#hasGround({ ...cluster, range: network.pool.range.text, gateway: network.gateway, others: network.routes });
   }
 
   #create(range: AddressRange, { routes = [], cluster }: Partial<Kept> = {}): PodNetwork {

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import type { EndpointSlice, NodeNetwork, Pod, Service } from '../../api/generated/types.ts';
-import { controlPlaneService } from '../../api/meta/control-plane.ts';
+import { controlPlaneAddressOf, controlPlaneService } from '../../api/meta/control-plane.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Client } from '../../client/client.ts';
 import { type Clock, pause } from '../../client/clock.ts';
@@ -44,7 +44,7 @@ export interface ServicesOptions {
   /** Called before anything else. */
   readonly onDraining: (draining: Draining) => void;
   /** Ports of the machine that lead to this node's pods. */
-  readonly hostPorts: Pick<HostPorts, 'useTable'>;
+  readonly hostPorts: Pick<HostPorts, 'useTable' | 'whenRestored'>;
   /** Another program removed the table. */
   readonly onLost: () => void;
   /** Called before the table is built. */
@@ -53,6 +53,8 @@ export interface ServicesOptions {
   readonly links: Pick<ServiceLinks, 'known'>;
 }
 
+/** So long the engine is waited for, which says which ports of the machine lead to pods. */
+const restoreMs = 10_000;
 /** So long a server that does not answer is waited for before what an agent before knew is used. */
 const keptAfterMs = 5_000;
 /** No Service has such a name. */
@@ -95,13 +97,13 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   const feed: ServiceFeed = new ServiceFeed({
     ...{ services, slices, pods },
     setTable: (key, service) => {
-      if (key === controlPlaneKey && relay) return relay.set(service);
+      if (key === controlPlaneKey && relay?.take(service)) return;
       for (const each of [table, announcer, health]) each.set(key, service);
     },
     applyNames: (changes) => names.apply(changes),
     changed: () => kept.changed(),
   });
-  const leave = [feed.follow(), followResolvers(networks, table, nodeName, ground)];
+  const leave = [feed.follow(), followResolvers(options, table, signal)];
   const synced = Promise.all([services.waitForSync(signal), slices.waitForSync(signal)]);
   const begin = async (): Promise<void> => {
     await Promise.race([synced, pause(keptAfterMs, signal, clock)]);
@@ -116,7 +118,10 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
     const whole = synced.then(() => signal.aborted || feed.synced());
     const carried = whole.then(() => table.settled());
     const balancing = [announcer.run(carried, signal), health.run(signal)];
-    await Promise.all([table.run(signal), names.run(signal), kept.run(signal), relay?.run(signal), ...balancing]);
+    // The table of before, with its ports, is in force meanwhile.
+    const restored = Promise.race([options.hostPorts.whenRestored, pause(restoreMs, signal, clock)]);
+    const tabled = restored.then(() => table.run(signal));
+    await Promise.all([tabled, names.run(signal), kept.run(signal), relay?.run(signal), ...balancing]);
   };
   try {
     await Promise.all([services.run(signal), slices.run(signal), begin()]);
@@ -132,6 +137,7 @@ function relayOf(options: ServicesOptions, table: ServiceTable): RelayKeeper | u
   const interfaces = remembered(networkInterfaces, clock);
   return new RelayKeeper({
     ...{ address: ground.gateway, nodeName, server, metrics, clock, logger },
+    controlPlane: controlPlaneAddressOf(ground.services[0] ?? ''),
     isAllowed: (source) =>
       isOfThisMachine(source, { nodeName, range: ground.range, networks: networks.lister.list(), interfaces }),
     setTable: (service) => table.set(controlPlaneKey, service),
@@ -156,11 +162,16 @@ function openHealthPorts({ client, nodeName, clock, logger }: ServicesOptions, s
   return new HealthPorts({ nodeName, clock, logger, onFailure });
 }
 
-/** The second name server of this node's pods follows the nodes. */
-function followResolvers(networks: Informer<NodeNetwork>, table: ServiceTable, nodeName: string, ground: ServicesGround) {
+/** The second name server of this node's pods follows the nodes; until the server has told them, those of before. */
+function followResolvers(options: ServicesOptions, table: ServiceTable, signal: AbortSignal): () => void {
+  const { networks, nodeName, ground } = options;
   const [range = ''] = ground.services;
   const address = namesAddressOf(range);
-  const set = () => table.set(resolversKey, otherResolvers(networks.lister.list(), nodeName, address));
+  const before = ground.others.map((others) => ({ metadata: { name: others }, podCIDRs: [others] }));
+  const known = () => (networks.hasSynced() ? networks.lister.list() : before);
+  const set = () => table.set(resolversKey, otherResolvers(known(), nodeName, address));
   set();
+  // Also of a cluster that has no other node any more.
+  void networks.waitForSync(signal).then(() => signal.aborted || set());
   return networks.addHandler({ name: 'resolvers', onAdd: set, onUpdate: set, onDelete: set });
 }

@@ -78,6 +78,7 @@ class World {
         async restore(holder, address, mappings) {
           world.ports.set(holder, { mappings, address });
         },
+        restored: () => {},
         withdraw: (holder) => void world.ports.delete(holder),
       },
       async release(address, holder) {
@@ -170,6 +171,16 @@ describe('ports of the machine', () => {
     world.sandboxes.clear();
     await world.calls.list();
     expect(world.ports.size).toBe(0);
+  });
+
+  it('of a sandbox that ends while a list is read are not published again', async () => {
+    const { id } = await world.calls.runSandbox(config);
+    world.duringList = async () => {
+      world.duringList = async () => {};
+      await world.calls.remove(id);
+    };
+    await world.calls.list();
+    expect([world.ports.size, world.held.size]).toEqual([0, 0]);
   });
 
   it('of sandboxes that an agent before made are published again', async () => {

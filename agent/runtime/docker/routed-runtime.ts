@@ -20,7 +20,7 @@ export interface RoutedNetwork {
   /** An address for this sandbox alone. Throws an Error that says why there is none. */
   take(holder: string): string;
   /** Ports of the machine that lead to sandboxes in it. */
-  readonly ports: Pick<HostPorts, 'take' | 'publish' | 'restore' | 'withdraw'>;
+  readonly ports: Pick<HostPorts, 'take' | 'publish' | 'restore' | 'restored' | 'withdraw'>;
   /**
    * Joins the sandbox with this process. When it returns, it can be reached; from the machine's loopback addresses as
    * well where `onLoopback` says so.
@@ -68,6 +68,9 @@ class RoutedSandboxes {
   /** By the sandbox's id. */
   readonly #held = new Map<string, Held>();
   readonly #beingMade = new Set<string>();
+  /** Ids of sandboxes that ended while a list was read that may still name them. */
+  readonly #left = new Set<string>();
+  #listing = 0;
   /** Addresses in use have to be known before one is given. */
   #learned: Promise<unknown> | undefined;
 
@@ -142,6 +145,16 @@ class RoutedSandboxes {
   }
 
   async list(podUid?: string): Promise<ObservedContainer[]> {
+    this.#listing += 1;
+    try {
+      return await this.#list(podUid);
+    } finally {
+      this.#listing -= 1;
+      if (this.#listing === 0) this.#left.clear();
+    }
+  }
+
+  async #list(podUid?: string): Promise<ObservedContainer[]> {
     // What begins meanwhile may be missing from the answer.
     const settled = this.#network.holders().filter((holder) => !this.#beingMade.has(holder));
     const all = await this.#calls.list(podUid);
@@ -158,7 +171,7 @@ class RoutedSandboxes {
   }
 
   async #learn(routed: readonly ObservedContainer[], settled: readonly string[]): Promise<void> {
-    const alive = routed.filter(isAlive);
+    const alive = routed.filter((each) => isAlive(each) && !this.#left.has(each.id));
     const used = alive.map((each) => ({ address: each.ip!, holder: holderOf(each) }));
     const known = new Set(used.map(({ holder }) => holder));
     const { ports } = this.#network;
@@ -166,12 +179,15 @@ class RoutedSandboxes {
     for (const holder of gone) ports.withdraw(holder);
     for (const { hostPorts = [], ip, ...each } of alive) {
       const holder = holderOf(each);
-      if (hostPorts.length > 0 && !this.#beingMade.has(holder)) await ports.restore(holder, ip!, hostPorts);
+      const isStill = !this.#beingMade.has(holder) && !this.#left.has(each.id);
+      if (hostPorts.length > 0 && isStill) await ports.restore(holder, ip!, hostPorts);
     }
+    ports.restored();
     await this.#network.learn(used, gone);
   }
 
   async leave(id: string): Promise<void> {
+    if (this.#listing > 0) this.#left.add(id);
     const held = this.#held.get(id);
     this.#held.delete(id);
     if (held === undefined) return;
