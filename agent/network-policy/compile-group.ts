@@ -30,20 +30,41 @@ export interface GroupChain {
   readonly matches: readonly PacketMatch[];
   readonly rules: readonly string[];
   readonly sets: readonly PeerSet[];
+  /** What it takes of the table: its rules, with their blocks and ports. */
+  readonly pieces: number;
 }
 
-/** What becomes of connections of a pod in one direction: undefined for a pod that is not isolated. */
-export type Isolation = GroupChain | 'closed' | undefined;
+/**
+ * What becomes of connections of a pod in one direction: undefined for a pod that is not isolated. One whose chain would
+ * be too large ('oversized'), or for whose chain its namespace has no room ('crowded'), has none.
+ */
+export type Isolation = GroupChain | 'closed' | 'oversized' | 'crowded' | undefined;
+
+/** nft takes about 1 s for so many. */
+const mostPieces = 10_000;
+
+interface RenderedMatch {
+  readonly match: PacketMatch;
+  readonly text: string;
+  readonly pieces: number;
+}
 
 /**
  * Pure. `rules`: of all policies that isolate the pod in this direction. Pods with the same answer share a chain, as
  * its name is computed from what it says.
  */
 export function compileGroup(direction: Direction, rules: readonly PolicyRule[], pod: PodFacts): Isolation {
+  if (rules.some(({ peers, ports }) => peers === undefined && ports === undefined)) return undefined;
   const byText = new Map<string, PacketMatch>();
-  for (const match of rules.flatMap((rule) => matchesOf(direction, rule, pod))) byText.set(renderMatch(direction, match), match);
-  // An empty text compares nothing: all is allowed.
-  if (byText.has('')) return undefined;
+  let pieces = 0;
+  for (const rule of rules) {
+    for (const { match, text, pieces: more } of renderedMatches(direction, rule, pod)) {
+      if (byText.has(text)) continue;
+      byText.set(text, match);
+      pieces += more;
+    }
+    if (pieces > mostPieces) return 'oversized';
+  }
   if (byText.size === 0) return 'closed';
   const texts = [...byText.keys()].toSorted();
   const matches = texts.map((text) => byText.get(text)!);
@@ -53,7 +74,23 @@ export function compileGroup(direction: Direction, rules: readonly PolicyRule[],
     matches,
     rules: [...texts.map((text) => `${text} return`), 'drop'],
     sets: [...sets.values()],
+    pieces,
   };
+}
+
+/** Of rules that say the same for all pods. A rule is one of either direction. */
+const renderedBefore = new WeakMap<PolicyRule, readonly RenderedMatch[]>();
+
+function renderedMatches(direction: Direction, rule: PolicyRule, pod: PodFacts): readonly RenderedMatch[] {
+  const before = renderedBefore.get(rule);
+  if (before) return before;
+  const rendered = matchesOf(direction, rule, pod).map((match) => {
+    const { peers, ports = [] } = match;
+    const blocks = peers && 'blocks' in peers ? peers.blocks.length : 0;
+    return { match, text: renderMatch(direction, match), pieces: 1 + blocks + ports.length };
+  });
+  if (direction === 'egress' || !rule.ports?.names.length) renderedBefore.set(rule, rendered);
+  return rendered;
 }
 
 const setsOf = ({ peers, named }: PacketMatch): PeerSet[] => [
@@ -77,8 +114,9 @@ function matchesOf(direction: Direction, { peers, ports }: PolicyRule, pod: PodF
 }
 
 /** Ports by name at this end are known. */
-function rangesFor(direction: Direction, { ranges, names }: PolicyPorts, { ports }: PodFacts): PortRange[] {
+function rangesFor(direction: Direction, { ranges, names }: PolicyPorts, { ports }: PodFacts): readonly PortRange[] {
   const known = direction === 'egress' ? [] : ports.filter((port) => isNamed(names, port));
+  if (known.length === 0) return ranges;
   return mergePorts([
     ...ranges,
     ...known.map(({ protocol, containerPort }) => ({
@@ -111,7 +149,7 @@ function portSet(group: PodGroup | undefined, { names }: PolicyPorts): PeerSet {
   };
 }
 
-/** As nft writes it; '' compares nothing. */
+/** As nft writes it. */
 function renderMatch(direction: Direction, { peers, ports, named }: PacketMatch): string {
   if (named) return `ip daddr . meta l4proto . th dport @${named.name}`;
   const parts: string[] = [];

@@ -1,5 +1,5 @@
 import type { MetricsRegistry, MetricTable } from '../../api/metrics/index.ts';
-import type { PolicyFigures } from './policy-table.ts';
+import type { PolicyFigures } from './node-policies.ts';
 
 /** What is measured of network policies on a node. */
 export const policyMetrics = {
@@ -23,6 +23,11 @@ export const policyMetrics = {
     type: 'gauge',
     help: 'When the last change of the table of network policies was in force; 0 before the first.',
   },
+  closedPods: {
+    name: 'berth_agent_network_policy_closed_pods',
+    type: 'gauge',
+    help: 'Pods without connections, in a direction at least, because their policies have too many blocks and ports.',
+  },
 } as const satisfies MetricTable;
 
 /** Shows the figures until the returned function is called. */
@@ -34,6 +39,7 @@ export function registerPolicies(metrics: MetricsRegistry, figures: () => Policy
     read('elements', ({ elements }) => elements),
     read('builds', ({ builds }) => builds),
     read('syncedAt', ({ syncedAt }) => syncedAt / 1_000),
+    read('closedPods', ({ closedPods }) => closedPods),
   ];
   return () => {
     for (const each of leave) each();

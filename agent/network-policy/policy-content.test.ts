@@ -202,7 +202,70 @@ it('is written in transactions of a bounded number of elements, sets and chains 
   content.setPolicy('shop/db', compilePolicy(fromWeb));
   content.setLocal('10.42.0.2', web('10.42.0.2', 'db'));
   for (let i = 1; i <= 20; i++) content.setPeer(`${i}`, web(`10.42.1.${i}`));
-  const chunks = [...renderInChunks('T', content.whole(), 8)];
+  const chunks = [...renderInChunks('T', content.whole(), { elements: 8, characters: 1_000 })];
   expect(chunks[0]).toMatch(/^add set inet T pods_\w+ { type ipv4_addr; }; add chain inet T ingress_\w+; add rule/);
   expect(chunks.slice(1).map((chunk) => chunk.split(/, |; /).length)).toEqual([8, 8, 6]);
+});
+
+/** `count` blocks, each with as many ports as make up 2,500 pieces with it. */
+const large = (namespace: string, app: string, count: number): NetworkPolicy => ({
+  metadata: { namespace, name: app },
+  spec: {
+    podSelector: { matchLabels: { app } },
+    policyTypes: ['Ingress'],
+    ingress: Array.from({ length: count }, (_, i) => ({
+      from: [{ ipBlock: { cidr: `10.${app.length}.${i}.0/24` } }],
+      ports: Array.from({ length: 2_498 }, (__, at) => ({ protocol: 'TCP', port: { type: 0, intVal: 1 + 2 * at } })),
+    })),
+  },
+});
+const inNamespace = (namespace: string, app: string) => ({ ...{ namespace, labels: { app }, ports: [] } });
+const verdictAt = (content: PolicyContent, address: string): string | undefined =>
+  [...content.whole().added].find(({ set, key }) => set === 'ingress' && key === address)?.value.split('_')[0];
+
+it('closes a pod alone whose policies have more than 10,000 pieces', () => {
+  const content = new PolicyContent();
+  content.setPolicy('shop/a', compilePolicy(large('shop', 'a', 5)));
+  content.setPolicy('shop/bb', compilePolicy(large('shop', 'bb', 4)));
+  content.setLocal('10.42.0.2', inNamespace('shop', 'a'));
+  content.setLocal('10.42.0.3', inNamespace('shop', 'bb'));
+  expect(['10.42.0.2', '10.42.0.3'].map((address) => verdictAt(content, address))).toEqual(['drop', 'jump ingress']);
+  expect(content.closedPods()).toEqual([{ address: '10.42.0.2', namespace: 'shop', direction: 'ingress', why: 'oversized' }]);
+  // One that all is allowed for is open, whatever else is.
+  content.setPolicy('shop/open', compilePolicy({ metadata: { namespace: 'shop' }, spec: { ingress: [{}] } }));
+  expect(verdictAt(content, '10.42.0.2')).toBe(undefined);
+});
+
+it('closes further pods of a namespace whose chains have 50,000 pieces, and opens them when there is room', () => {
+  const content = new PolicyContent();
+  const apps = Array.from({ length: 6 }, (_, i) => 'x'.repeat(i + 1));
+  for (const [i, app] of apps.entries()) {
+    content.setPolicy(`shop/${app}`, compilePolicy(large('shop', app, 4)));
+    content.setLocal(`10.42.0.${i}`, inNamespace('shop', app));
+  }
+  content.setPolicy('other/x', compilePolicy(large('other', 'x', 4)));
+  content.setLocal('10.42.0.9', inNamespace('other', 'x'));
+  // Shares the first's chain.
+  content.setLocal('10.42.0.8', inNamespace('shop', 'x'));
+  const verdicts = () => [0, 4, 5, 9, 8].map((at) => verdictAt(content, `10.42.0.${at}`));
+  expect(verdicts()).toEqual(['jump ingress', 'jump ingress', 'drop', 'jump ingress', 'jump ingress']);
+  expect(content.closedPods()).toMatchObject([{ address: '10.42.0.5', why: 'crowded' }]);
+  content.setLocal('10.42.0.0', null);
+  expect(verdicts()[2]).toBe('drop');
+  content.setLocal('10.42.0.8', null);
+  expect([verdicts()[2], content.closedPods()]).toEqual(['jump ingress', []]);
+});
+
+it('cuts the chains of a table that is built into transactions of a bounded length', () => {
+  const content = new PolicyContent();
+  for (const [i, app] of ['a', 'bb', 'ccc'].entries()) {
+    content.setPolicy(`shop/${app}`, compilePolicy(large('shop', app, 1)));
+    content.setLocal(`10.42.0.${i}`, inNamespace('shop', app));
+  }
+  const chunks = [...renderInChunks('T', content.whole(), { elements: 100, characters: 80_000 })];
+  expect(chunks.map((chunk) => chunk.match(/add (chain|element)/g)?.join())).toEqual([
+    'add chain,add chain',
+    'add chain',
+    'add element,add element',
+  ]);
 });

@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net';
+import { ChainBudget } from './chain-budget.ts';
 import { compileGroup, type GroupChain, type Isolation, type PeerSet } from './compile-group.ts';
 import type { CompiledPolicy, PolicyRule } from './compile-policy.ts';
 import type { Direction, PodFacts, PolicyPod } from './facts.ts';
@@ -21,13 +22,25 @@ export interface PolicyDifference {
   readonly addedSets: readonly PeerSet[];
 }
 
+/** A pod of this node that has no connections because its policies are too large. */
+export interface ClosedPod {
+  readonly address: string;
+  readonly namespace: string;
+  readonly direction: Direction;
+  /** Whether its namespace has too much in all, or the pod alone. */
+  readonly why: 'crowded' | 'oversized';
+}
+
 const directions: readonly Direction[] = ['ingress', 'egress'];
 
 /** A pod of this node. Facts are undefined where they are not known: then it is closed while there is any policy. */
 interface LocalPod {
   readonly facts: PodFacts | undefined;
-  isolation: { readonly [D in Direction]?: Isolation };
+  isolation: PodIsolation;
 }
+
+/** `namespace`: whose budget the chains count in. */
+type PodIsolation = { [D in Direction]?: Isolation } & { readonly namespace?: string };
 
 interface LiveSet {
   readonly set: PeerSet;
@@ -50,6 +63,9 @@ export class PolicyContent {
   readonly #elements = new Map<string, Map<string, { readonly value: string; count: number }>>(
     Object.keys(baseSets).map((name) => [name, new Map()]),
   );
+  readonly #budget = new ChainBudget();
+  /** Namespaces that have more room than when their pods were worked out. */
+  readonly #roomier = new Set<string>();
   readonly #journal = new Journal();
 
   get policyCount(): number {
@@ -60,6 +76,18 @@ export class PolicyContent {
     let count = 0;
     for (const elements of this.#elements.values()) count += elements.size;
     return count;
+  }
+
+  /** As it was when the last difference was worked out. */
+  closedPods(): ClosedPod[] {
+    return [...this.#locals].flatMap(([address, { isolation }]) =>
+      directions.flatMap((direction) => {
+        const why = isolation[direction];
+        return why === 'crowded' || why === 'oversized'
+          ? [{ address, namespace: isolation.namespace ?? '', direction, why }]
+          : [];
+      }),
+    );
   }
 
   setPolicy(key: string, policy: CompiledPolicy | undefined): void {
@@ -117,14 +145,20 @@ export class PolicyContent {
   }
 
   #workOut(): void {
-    for (const address of this.#dirty) {
-      const local = this.#locals.get(address);
-      if (local) this.#isolate(address, local, this.#isolationOf(local.facts));
+    // What was left in the first round may make room for pods that were closed for want of it; they leave nothing.
+    while (this.#dirty.size > 0) {
+      for (const address of this.#dirty) {
+        const local = this.#locals.get(address);
+        if (local) this.#isolate(address, local, this.#isolationOf(local.facts));
+      }
+      this.#dirty.clear();
+      for (const { address, namespace, why } of this.closedPods())
+        if (why === 'crowded' && this.#roomier.has(namespace)) this.#dirty.add(address);
+      this.#roomier.clear();
     }
-    this.#dirty.clear();
   }
 
-  #isolationOf(facts: PodFacts | undefined): LocalPod['isolation'] {
+  #isolationOf(facts: PodFacts | undefined): PodIsolation {
     if (facts === undefined) return this.#policies.size === 0 ? {} : { ingress: 'closed', egress: 'closed' };
     const chosen = [...this.#policies.values()].filter(
       (policy) => policy.namespace === facts.namespace && policy.selects(facts.labels),
@@ -133,26 +167,35 @@ export class PolicyContent {
       const lists = chosen.flatMap((policy): (readonly PolicyRule[])[] => (policy[direction] ? [policy[direction]] : []));
       return lists.length === 0 ? undefined : compileGroup(direction, lists.flat(), facts);
     };
-    return { ingress: of('ingress'), egress: of('egress') };
+    return { ingress: of('ingress'), egress: of('egress'), namespace: facts.namespace };
   }
 
   /** The new chains first, so that what both use stays as it is. */
-  #isolate(address: string, local: LocalPod, next: LocalPod['isolation']): void {
+  #isolate(address: string, local: LocalPod, wanted: PodIsolation): void {
     const before = local.isolation;
-    const isIsolated = (isolation: LocalPod['isolation']): boolean => directions.some((each) => isolation[each] !== undefined);
+    const next = { ...wanted };
+    const isIsolated = (isolation: PodIsolation): boolean => directions.some((each) => isolation[each] !== undefined);
     for (const direction of directions) {
-      const [was, is] = [before[direction], next[direction]];
-      if (typeof is === 'object') this.#useChain(is);
+      const was = before[direction];
+      const is = this.#use(wanted.namespace ?? '', wanted[direction]);
+      next[direction] = is;
       if (verdictOf(was) !== verdictOf(is)) {
         if (was !== undefined) this.#remove(direction, address);
         if (is !== undefined) this.#add(direction, address, verdictOf(is));
       }
-      if (typeof was === 'object') this.#leaveChain(was);
+      if (typeof was === 'object') this.#leaveChain(before.namespace ?? '', was);
     }
     const pair = `${address} . ${address}`;
     if (isIsolated(next) && !isIsolated(before)) this.#add('itself', pair, '');
     if (!isIsolated(next) && isIsolated(before)) this.#remove('itself', pair);
     local.isolation = next;
+  }
+
+  #use(namespace: string, isolation: Isolation): Isolation {
+    if (typeof isolation !== 'object') return isolation;
+    if (!this.#budget.use(namespace, isolation)) return 'crowded';
+    this.#useChain(isolation);
+    return isolation;
   }
 
   #useChain(chain: GroupChain): void {
@@ -166,7 +209,9 @@ export class PolicyContent {
     for (const set of chain.sets) this.#useSet(set);
   }
 
-  #leaveChain({ name }: GroupChain): void {
+  #leaveChain(namespace: string, chain: GroupChain): void {
+    const { name } = chain;
+    if (this.#budget.leave(namespace, chain)) this.#roomier.add(namespace);
     const known = this.#chains.get(name)!;
     if (--known.users > 0) return;
     this.#journal.chain(name, known.chain);
@@ -218,7 +263,7 @@ export class PolicyContent {
 }
 
 const verdictOf = (isolation: Isolation): string =>
-  isolation === undefined ? '' : isolation === 'closed' ? 'drop' : `jump ${isolation.name}`;
+  isolation === undefined ? '' : typeof isolation === 'string' ? 'drop' : `jump ${isolation.name}`;
 
 /** What there is now. */
 interface Present {

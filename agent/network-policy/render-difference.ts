@@ -15,12 +15,32 @@ export function renderDifference(table: string, difference: PolicyDifference): s
   ].join('; ');
 }
 
-/** The same for an empty table, in transactions of so many elements. */
-export function* renderInChunks(table: string, whole: PolicyDifference, size: number): Generator<string> {
-  const frame = renderDifference(table, { ...whole, added: [] });
-  if (frame !== '') yield frame;
-  for (let from = 0; from < whole.added.length; from += size)
-    yield renderElements('add', table, whole.added.slice(from, from + size)).join('; ');
+/** What one transaction of a table that is built holds at most, where a chain alone is not longer. */
+export interface ChunkSizes {
+  readonly elements: number;
+  /** Characters of sets and chains. */
+  readonly characters: number;
+}
+
+/** The same for an empty table that is not in force, in several transactions. */
+export function* renderInChunks(table: string, whole: PolicyDifference, sizes: ChunkSizes): Generator<string> {
+  let [waiting, length]: [string[], number] = [[], 0];
+  for (const command of renderFrame(table, whole)) {
+    if (waiting.length > 0 && length + command.length > sizes.characters) {
+      yield waiting.join('; ');
+      [waiting, length] = [[], 0];
+    }
+    waiting.push(command);
+    length += command.length;
+  }
+  if (waiting.length > 0) yield waiting.join('; ');
+  for (let from = 0; from < whole.added.length; from += sizes.elements)
+    yield renderElements('add', table, whole.added.slice(from, from + sizes.elements)).join('; ');
+}
+
+function* renderFrame(table: string, { addedSets, addedChains }: PolicyDifference): Generator<string> {
+  for (const set of addedSets) yield renderSet(table, set);
+  for (const { name, rules } of addedChains) yield renderChain(table, name, rules);
 }
 
 function renderElements(verb: 'add' | 'delete', table: string, elements: readonly PolicyElement[]): string[] {

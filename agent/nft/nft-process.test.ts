@@ -52,6 +52,12 @@ it.each([
   expect(nft.pid).not.toBe(first);
 });
 
+it('waits longer for a long transaction', async () => {
+  const nft = createNft('slow*) sleep 1.2 ;;', { timeoutMs: 500 });
+  await expect(nft.run('slow')).rejects.toThrow('no answer in time');
+  await nft.run(`slow ${'x'.repeat(300_000)}`);
+});
+
 it('keeps its process from transaction to transaction', async () => {
   const nft = createNft('good) ;;');
   await nft.run('good');

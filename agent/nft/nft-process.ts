@@ -9,7 +9,7 @@ export class NftLostError extends Error {}
 export interface NftProcessOptions {
   /** What is put before "nft", such as `ip netns exec NAME`; nothing by default. */
   readonly prefix?: readonly string[];
-  /** How long a transaction may take (default 10 s). */
+  /** How long a transaction may take (default 10 s), and a second more for each 100 KB of it. */
   readonly timeoutMs?: number;
   /** How many transactions may wait for their turn (default 16). */
   readonly maxWaiting?: number;
@@ -78,7 +78,8 @@ export class NftProcess {
     const transaction = this.#waiting.shift();
     if (transaction === undefined) return;
     const end = `berth_end_${++this.#serial}`;
-    const timer = setTimeout(() => this.#lose('run nft: no answer in time'), this.#options.timeoutMs ?? 10_000);
+    const patience = patienceFor(transaction.line, this.#options.timeoutMs);
+    const timer = setTimeout(() => this.#lose('run nft: no answer in time'), patience);
     this.#answer = '';
     if (transaction.line.length > longLine) {
       this.#current = { ...transaction, end, timer, once: this.#runOnce(transaction.line) };
@@ -158,6 +159,9 @@ export class NftProcess {
     for (const transaction of lost) transaction.done(error);
   }
 }
+
+/** nft takes about 0.4 s for 100 KB of ranges. */
+const patienceFor = (line: string, atLeastMs = 10_000): number => atLeastMs + Math.ceil(line.length / 100);
 
 const explain = (error: Error): string => `run nft: ${error.message}; is the package nftables installed?`;
 

@@ -266,10 +266,15 @@ const elsewhere = '198.51.100.7';
 /** Sends a datagram from a pod; nothing answers. */
 const send = (family: 'udp4' | 'udp6', to: string, from: string): string =>
   `const s=require('dgram').createSocket('${family}');s.bind({address:'${from}'},()=>s.send('x',9,'${to}',()=>s.close()))`;
+/** A pod sends to such an address only with a route that comes before that of its own loopback. */
+const loopbackRoute = (verb: 'add' | 'del'): string[] => [
+  ...['ip', 'route', verb, '127.0.0.9/32', 'via', '169.254.1.1', 'dev', 'eth0', 'table', 'local'],
+];
 
 it.each([
   ['the address of another pod', 'ip', `ip saddr ${podAddress(c)}`, send('udp4', podAddress(b), podAddress(c)), 'forward'],
   ['an address from elsewhere', 'ip', `ip saddr ${elsewhere}`, send('udp4', podAddress(b), elsewhere), 'forward'],
+  ["the node's loopback addresses as destination", 'ip', 'udp dport 9', send('udp4', '127.0.0.9', podAddress(a)), 'input'],
   ['IPv6, to all on its link', 'ip6', 'udp dport 9', send('udp6', 'ff02::1%eth0', '::'), 'input'],
 ])('drops what a pod sends with %s', async (_title, family, what, program, hook) => {
   const seen = (chain: string): number =>
@@ -279,6 +284,7 @@ it.each([
   const counters = [count('came', 'prerouting priority -400'), count('passed', `${hook} priority 100`)];
   network.inNode('nft', [`add table ${family} other`, ...counters].join('; '));
   for (const address of [podAddress(c), elsewhere]) network.inPod(a, 'ip', 'address', 'add', `${address}/32`, 'dev', 'eth0');
+  network.inPod(a, ...loopbackRoute('add'));
   network.inPod(a, process.execPath, '-e', program);
   await expect.poll(() => seen('came')).toBe(1);
   expect(seen('passed')).toBe(0);
@@ -287,6 +293,7 @@ it.each([
   network.inPod(a, process.execPath, '-e', program);
   await expect.poll(() => seen('passed')).toBe(1);
   for (const address of [podAddress(c), elsewhere]) network.inPod(a, 'ip', 'address', 'del', `${address}/32`, 'dev', 'eth0');
+  network.inPod(a, ...loopbackRoute('del'));
   network.inNode('nft', 'flush', 'ruleset');
   await expect.poll(() => network.inNode('nft', 'list', 'tables'), { timeout: 5_000 }).toContain('berthpolicy');
 });
