@@ -111,6 +111,16 @@ it('goes on with what an agent before it held, at once', async () => {
   expect(world.stored.list()[0]?.spec).toMatchObject({ leaseDurationSeconds: 4, leaseTransitions: 3 });
 });
 
+it('takes a Lease of another node whose duration is longer than any may be when the longest has passed', async () => {
+  const world = createWorld();
+  world.lease({ holderIdentity: 'n2', leaseTransitions: 1, leaseDurationSeconds: 1_000_000 });
+  world.startNode('n1');
+  await world.pass(15_900);
+  expect(world.holder()).toBe('n2');
+  await world.pass(800);
+  expect(world.holder()).toBe('n1');
+});
+
 it('only one of two nodes has the address at any time, and the other takes it within 5 s when that one ends', async () => {
   const world = createWorld();
   world.lease({ leaseTransitions: 1 });

@@ -1,6 +1,6 @@
 import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { Lease } from '../../api/generated/types.ts';
-import { addressOfLease, leaseNameOf } from '../../api/meta/load-balancers.ts';
+import { addressLeaseMs, addressLeaseSeconds, addressOfLease, leaseNameOf } from '../../api/meta/load-balancers.ts';
 import { timestamp } from '../../api/meta/time.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
 import { linkAbort } from '../../client/abort.ts';
@@ -46,10 +46,10 @@ export const leaseTimes = {
   allAnsweredMs: 850,
   writtenMs: 1_100,
   linkSeconds: 2,
-  leaseSeconds: 4,
+  leaseSeconds: addressLeaseSeconds.least,
 } as const;
 /** An agent that is told to end leaves its addresses on the link so long, for the next one. */
-export const partingTimes = { linkSeconds: 12, leaseSeconds: 16 } as const;
+export const partingTimes = { linkSeconds: 12, leaseSeconds: addressLeaseSeconds.most } as const;
 /** What is lost of the first announcement, the second tells. */
 const announceAgainMs = 1_000;
 
@@ -158,13 +158,9 @@ export class Announcer {
       const { name = '', resourceVersion: version = '' } = lease.metadata ?? {};
       const address = addressOfLease(name);
       if (address === undefined) return [];
-      const {
-        holderIdentity: holder = '',
-        leaseDurationSeconds = leaseTimes.leaseSeconds,
-        leaseTransitions = 0,
-      } = lease.spec ?? {};
+      const { holderIdentity: holder = '', leaseTransitions = 0 } = lease.spec ?? {};
       const seenAt = this.#see(address, version);
-      const durationMs = Math.max(leaseDurationSeconds, leaseTimes.leaseSeconds) * 1_000;
+      const durationMs = addressLeaseMs(lease.spec);
       return [{ address, holder, seenAt, durationMs, isReleased: holder === '' && leaseTransitions > 0 }];
     });
   }

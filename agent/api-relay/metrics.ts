@@ -10,7 +10,7 @@ export const relayMetrics = {
   refused: {
     name: 'berth_agent_api_relay_refused_total',
     type: 'counter',
-    help: 'Connections that were not passed on: from another machine (source), over a bound (source-limit, limit, rate), or the server is not reached (server).',
+    help: 'Connections that were not passed on: from another machine (source), over a bound (source-limit, limit, rate), cut for a pod that has fewer (cut), or the server is not reached (server).',
     labels: ['reason'],
   },
 } as const satisfies MetricTable;

@@ -128,6 +128,7 @@ const wordsFor: Readonly<Record<Refusal, string>> = {
   source: 'a program of another machine has tried to reach the API server through this node',
   'source-limit': 'a pod has as many connections to the API server as one may have: further ones are refused',
   limit: 'the pods of this node have as many connections to the API server as they may have: further ones are refused',
+  cut: 'the pods of this node have as many connections to the API server as they may have: the pod with the most loses one',
   rate: 'pods of this node make connections to the API server too fast: some are refused',
   server: 'a pod cannot reach the API server through this node',
 };

@@ -34,11 +34,11 @@ async function open(limits: Partial<RelayLimits> = {}, { port = 0, isAllowed = (
       for (const each of arrived) each.destroy();
     },
   );
-  const dial = (): Client => new Client(relay.port);
+  const dial = (from?: string): Client => new Client(relay.port, from);
   /** A client, and the other end of its connection. */
-  const pair = async () => {
+  const pair = async (from?: string) => {
     const count = arrived.length;
-    const client = dial();
+    const client = dial(from);
     await expect.poll(() => arrived.length).toBe(count + 1);
     return { client, server: arrived[count]! };
   };
@@ -53,8 +53,8 @@ class Client {
   /** "ended" in order, or the code of an error. */
   how: string | undefined;
 
-  constructor(port: number) {
-    this.socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  constructor(port: number, from = '127.0.0.1') {
+    this.socket = connect({ port, host: '127.0.0.1', localAddress: from, allowHalfOpen: true });
     this.socket.on('data', (bytes) => {
       this.text += String(bytes);
     });
@@ -167,6 +167,17 @@ describe('the relay to the API server', () => {
       await pair();
       expect(refused).toEqual(['rate']);
     }
+  });
+
+  it('cuts the newest connection of the address with the most for one that has none, when all places are taken', async () => {
+    const { pair, dial, refused, relay } = await open({ maxConnections: 3 });
+    const many = [await pair(), await pair(), await pair()];
+    await pair('127.0.0.2');
+    await expect.poll(() => many.map(({ client }) => client.how)).toEqual([undefined, undefined, 'ECONNRESET']);
+    await expect.poll(() => relay.open()).toBe(3);
+    const further = dial();
+    await expect.poll(() => further.how).toBe('ECONNRESET');
+    expect(refused).toEqual(['cut', 'limit']);
   });
 
   it('refuses addresses that are not allowed, and tells the server nothing of them', async () => {

@@ -1,16 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { SourceLimits } from '../names/source-limits.ts';
 import { wordsOf } from '../words-of.ts';
+import { Gate, type GateLimits, type GateOptions, type GateRefusal } from './gate.ts';
 
-export interface RelayLimits {
-  readonly maxConnections: number;
-  readonly maxConnectionsPerSource: number;
-  /** New connections of all sources and of each, and how many at once after a pause. */
-  readonly perSecond: number;
-  readonly burst: number;
-  readonly perSecondPerSource: number;
-  readonly burstPerSource: number;
+export interface RelayLimits extends GateLimits {
   /** How long the server may take to accept a connection. */
   readonly dialMs: number;
   /** After one side has ended, a connection that moves no byte for so long is closed. */
@@ -27,29 +20,27 @@ export interface RelayLimits {
 export const defaultRelayLimits: RelayLimits = {
   maxConnections: 500,
   maxConnectionsPerSource: 64,
-  perSecond: 50,
-  burst: 500,
+  perSecond: 40,
+  burst: 400,
   perSecondPerSource: 10,
   burstPerSource: 100,
+  reservedPerSecond: 10,
+  reservedBurst: 100,
   dialMs: 10_000,
   halfClosedMs: 60_000,
   keepAliveMs: 60_000,
 };
 
-/** Why a connection is not passed on: it is from another machine, over a bound, or the server cannot be reached. */
-export type Refusal = 'source' | 'source-limit' | 'limit' | 'rate' | 'server';
+/** Why a connection is not passed on; "server": the server cannot be reached. */
+export type Refusal = GateRefusal | 'server';
 
-export interface RelayOptions {
+export interface RelayOptions extends Omit<GateOptions, 'onCut'> {
   /** The address to bind, and no other. 0 takes a free port. */
   readonly address: string;
   readonly port: number;
   readonly server: { readonly host: string; readonly port: number };
-  /** Whether connections from this address are passed on. */
-  isAllowed(source: string): boolean;
   readonly limits: RelayLimits;
-  /** Milliseconds, monotonic. */
-  now(): number;
-  /** For each connection that is not passed on. */
+  /** For each connection that is not passed on, or is cut. */
   onRefused(reason: Refusal, source: string, why?: string): void;
 }
 
@@ -68,8 +59,9 @@ export interface Relay {
  * cannot bind.
  */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
-  const gate = new Gate(options);
+  // What is cut is not of the gate any more, and still has to close.
   const pairs = new Set<Pair>();
+  const gate = new Gate<Pair>({ ...options, onCut: (source) => options.onRefused('cut', source) });
   const listener = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (client) => {
     const source = client.remoteAddress ?? '';
     const refusal = gate.enter(source);
@@ -81,9 +73,10 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     }
     const pair = new Pair(client, source, options);
     pairs.add(pair);
+    gate.add(source, pair);
     void pair.closed.then(() => {
       pairs.delete(pair);
-      gate.leave(source);
+      gate.leave(source, pair);
     });
   });
   listener.listen(options.port, options.address);
@@ -99,39 +92,6 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
   };
   ended.catch(close);
   return { port, open: () => pairs.size, ended, close };
-}
-
-/** Who may have one more connection. */
-class Gate {
-  readonly #options: RelayOptions;
-  readonly #each: SourceLimits;
-  readonly #all: SourceLimits;
-
-  constructor(options: RelayOptions) {
-    const { limits } = options;
-    this.#options = options;
-    this.#each = new SourceLimits({
-      ...{ perSecond: limits.perSecondPerSource, burst: limits.burstPerSource, maxWaiting: limits.maxConnectionsPerSource },
-    });
-    this.#all = new SourceLimits({ perSecond: limits.perSecond, burst: limits.burst, maxWaiting: limits.maxConnections });
-  }
-
-  /** Undefined: it may, and `leave` has to follow. */
-  enter(source: string): Refusal | undefined {
-    const { isAllowed, now } = this.#options;
-    if (!isAllowed(source)) return 'source';
-    // The rate of the source first: what it is refused does not count against the others.
-    if (!this.#each.take(source, now()) || !this.#all.take('', now())) return 'rate';
-    if (!this.#each.wait(source)) return 'source-limit';
-    if (this.#all.wait('')) return undefined;
-    this.#each.done(source);
-    return 'limit';
-  }
-
-  leave(source: string): void {
-    this.#each.done(source);
-    this.#all.done('');
-  }
 }
 
 /** One connection of a client and its other half, to the server. */

@@ -1,4 +1,4 @@
-import type { Service } from '../generated/types.ts';
+import type { Lease, Service } from '../generated/types.ts';
 import { addressNumber } from './address-range.ts';
 
 /** What services may say in `spec.loadBalancerClass` for an address of Berth's own; absent is the same. */
@@ -19,6 +19,15 @@ export const leaseNameOf = (address: string): string => `${leasePrefix}${address
 export function addressOfLease(name: string): string | undefined {
   const address = name.startsWith(leasePrefix) ? name.slice(leasePrefix.length) : '';
   return addressNumber(address) === undefined ? undefined : address;
+}
+
+/** How long the Lease of an address is for: at least, and at most (that of an agent that starts again). */
+export const addressLeaseSeconds = { least: 4, most: 16 } as const;
+
+/** So long a holder that says nothing has the address, whatever its Lease says. */
+export function addressLeaseMs({ leaseDurationSeconds }: NonNullable<Lease['spec']> = {}): number {
+  const { least, most } = addressLeaseSeconds;
+  return Math.min(Math.max(leaseDurationSeconds ?? least, least), most) * 1_000;
 }
 
 /** Whether a service gets its address from Berth's pool. */

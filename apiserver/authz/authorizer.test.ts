@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { timestamp } from '../../api/meta/time.ts';
 import { createRoleWorld, group, rule, user } from '../../test/fakes/role-world.ts';
 import type { Access, AccessVerb } from './attributes.ts';
 
@@ -194,4 +195,23 @@ test('the rules of many users are kept within bounds, and those who ask again ha
   for (let i = 0; i < 3_000; i++) expect(may(access('get', 'Pod'), { user: `u${i}`, groups: ['dev'] })).toBe(true);
   for (let i = 0; i < 3_000; i++) expect(may(access('get', 'Pod', `ns-${i}`))).toBe(true);
   expect(may(access('get', 'Secret'))).toBe(false);
+});
+
+it.each([
+  ['was written just now', 0, false],
+  ['has run out', 60_000, true],
+])('a node takes the Lease of an address from another when it %s', (_, age, isFine) => {
+  const { authorizer, put } = createRoleWorld();
+  const renewTime = timestamp(new Date(Date.now() - age));
+  const lease = (holderIdentity: string) => ({
+    metadata: { namespace: 'kube-system', name: 'lb-192.0.2.1' },
+    spec: { holderIdentity, renewTime },
+  });
+  put('Lease', lease('n2'));
+  authorizer.observe();
+  const update = { verb: 'update', kind: 'Lease', namespace: 'kube-system', name: 'lb-192.0.2.1' } as const;
+  const node = { user: 'system:node:n1', groups: ['system:nodes'] };
+  const take = () => authorizer.authorizeNext(node, update, lease('n1'), lease('n2'));
+  if (isFine) take();
+  else expect(take).toThrow('a node cannot take it from node "n2" before it has run out');
 });

@@ -6,6 +6,7 @@ import { defaultServiceAccount } from '../../api/meta/well-known.ts';
 import { type Identity, isMaster, isNode, nodeNameOf } from '../authn/identity.ts';
 import type { Registry } from '../registry/registry.ts';
 import { type Access, type Attributes, attributesOf, extraResources, type ResourceName } from './attributes.ts';
+import { AddressLeases } from './node/address-leases.ts';
 import { checkNodeChange, checkNodeCreate, checkNodeNext } from './node/node-changes.ts';
 import { NodeGraph } from './node/node-graph.ts';
 import { nodeMay } from './node/node-rules.ts';
@@ -21,6 +22,7 @@ import type { RuleSet } from './rbac/rule-set.ts';
 export class Authorizer {
   readonly index: RoleIndex;
   readonly graph: NodeGraph;
+  private readonly addressLeases: AddressLeases;
   private readonly stores: Registry['stores'];
 
   constructor({ stores, store }: Pick<Registry, 'stores' | 'store'>) {
@@ -33,6 +35,7 @@ export class Authorizer {
       clusterRoleBindings: cacheOf('ClusterRoleBinding'),
     });
     this.graph = new NodeGraph(store('Pod').cache, cacheOf('PersistentVolume'));
+    this.addressLeases = new AddressLeases(cacheOf('Lease'));
   }
 
   /**
@@ -49,7 +52,7 @@ export class Authorizer {
 
   /** Begins to follow the caches; the returned function ends it. */
   observe(): () => void {
-    const ends = [this.index.observe(), this.graph.observe()];
+    const ends = [this.index.observe(), this.graph.observe(), this.addressLeases.observe()];
     return () => {
       for (const end of ends) end();
     };
@@ -97,7 +100,7 @@ export class Authorizer {
    */
   authorizeNext(identity: Identity, access: Access, next: ApiObject, previous: ApiObject): void {
     if (isMaster(identity)) return;
-    checkNodeNext(identity, access, { next, previous });
+    checkNodeNext(identity, access, { next, previous, quietMs: this.addressLeases.quietMs(access.name) });
     checkRoleChange(this.questions(identity), access, next, previous);
     // Approval is a permission per signer.
     if (access.kind === 'CertificateSigningRequest' && access.verb.endsWith('-approval'))

@@ -132,9 +132,24 @@ describe('decideLoadBalancers', () => {
     ]);
   });
 
-  it('gives no address of a node, and takes one away that is', () => {
-    expect(told(pool, [service('a', { has: '192.0.2.10' })], { '192.0.2.10': 'n1' })[0]).toContain('a 192.0.2.11 ');
+  it('gives no address of a node', () => {
+    expect(told(pool, [service('a')], { '192.0.2.10': 'n1' })[0]).toContain('a 192.0.2.11 True Allocated');
   });
+
+  it.each([{}, { loadBalancerIP: '192.0.2.10' }])(
+    'lets a service keep an address that a node says it has as well, and tells of it: %j',
+    (spec) => {
+      const nodes = { '192.0.2.10': 'n1', '192.0.2.11': 'n1' };
+      const services = [service('a', { has: '192.0.2.10', spec })];
+      expect(told(pool, services, nodes)).toEqual([
+        'a 192.0.2.10 True AlsoOfNode: 192.0.2.10 is the service\'s address, but the node "n1" says that it is its own: give one of them another',
+      ]);
+      const plan = decide(pool, services, nodes);
+      expect(plan.held).toEqual(new Set(['192.0.2.10']));
+      expect(decide(pool, applied(services, plan), nodes)).toEqual({ changes: [], held: plan.held });
+      expect(told(pool, applied(services, plan))[0]).toContain('a 192.0.2.10 True Allocated');
+    },
+  );
 
   it('leaves another class alone, and does not give its addresses', () => {
     const foreign = service('f', { has: '192.0.2.10', spec: { loadBalancerClass: 'example.com/lb' } });

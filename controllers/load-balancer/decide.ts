@@ -11,7 +11,7 @@ export interface LoadBalancerFacts {
   readonly pool: AddressPool | undefined;
   /** All there are. */
   readonly services: readonly Service[];
-  /** Of nodes, by address, with their names: no service gets them. */
+  /** Of nodes, by address, with their names: no service gets them. They are nodes' own words: none is taken away. */
   readonly nodes: ReadonlyMap<number, string>;
 }
 
@@ -29,7 +29,15 @@ export interface LoadBalancerPlan {
   readonly held: ReadonlySet<string>;
 }
 
-type Reason = 'Allocated' | 'OutsidePool' | 'NoPool' | 'PoolExhausted' | 'AddressTaken' | 'AddressNotInPool' | 'InvalidAddress';
+type Reason =
+  | 'Allocated'
+  | 'AlsoOfNode'
+  | 'OutsidePool'
+  | 'NoPool'
+  | 'PoolExhausted'
+  | 'AddressTaken'
+  | 'AddressNotInPool'
+  | 'InvalidAddress';
 
 /** What becomes of one service; an address also beside an obstacle: the one that it had before. */
 interface Outcome {
@@ -60,7 +68,7 @@ export function decideLoadBalancers(facts: LoadBalancerFacts): LoadBalancerPlan 
   const kept = new Map<Service, number>();
   for (const service of balanced) {
     const address = addressOf(service);
-    if (address === undefined || holders.has(address) || (pool && isInPool(pool, address) && facts.nodes.has(address))) continue;
+    if (address === undefined || holders.has(address)) continue;
     holders.set(address, objectKey(service));
     kept.set(service, address);
   }
@@ -94,12 +102,8 @@ function claimAll(holders: Map<number, string>, service: Service): void {
   for (const address of addressesOf(service)) if (!holders.has(address)) holders.set(address, objectKey(service));
 }
 
-function meetWish(
-  { pool, nodes }: LoadBalancerFacts,
-  holders: Map<number, string>,
-  service: Service,
-  had: number | undefined,
-): Outcome {
+function meetWish(facts: LoadBalancerFacts, holders: Map<number, string>, service: Service, had: number | undefined): Outcome {
+  const { pool, nodes } = facts;
   const text = service.spec?.loadBalancerIP ?? '';
   const wish = addressNumber(text);
   const key = objectKey(service);
@@ -107,7 +111,7 @@ function meetWish(
     const keeps = had === undefined ? '' : `; it keeps ${addressText(had)}`;
     return { address: had, reason, message: `${why}${keeps}` };
   };
-  if (wish !== undefined && wish === had) return keep(pool, had);
+  if (wish !== undefined && wish === had) return keep(facts, had);
   if (!pool) return refuse('NoPool', noPool);
   if (wish === undefined) return refuse('InvalidAddress', `spec.loadBalancerIP "${text}" is no IPv4 address`);
   if (!isInPool(pool, wish)) return refuse('AddressNotInPool', `spec.loadBalancerIP ${text} is not in the pool ${pool.text}`);
@@ -133,13 +137,9 @@ function searchIn({ pool, nodes }: LoadBalancerFacts, holders: Map<number, strin
   };
 }
 
-function serve(
-  { pool }: LoadBalancerFacts,
-  service: Service,
-  had: number | undefined,
-  next: ReturnType<typeof searchIn>,
-): Outcome {
-  if (had !== undefined) return keep(pool, had);
+function serve(facts: LoadBalancerFacts, service: Service, had: number | undefined, next: ReturnType<typeof searchIn>): Outcome {
+  const { pool } = facts;
+  if (had !== undefined) return keep(facts, had);
   if (!pool) return { reason: 'NoPool', message: noPool };
   const address = next(objectKey(service));
   if (address !== undefined) return allocated(address);
@@ -153,9 +153,17 @@ const allocated = (address: number): Outcome => ({
   message: `${addressText(address)} is the service's address`,
 });
 
+/** A node that lies would else take the addresses of all services; one that does not is to get another address. */
+function alsoOfNode(address: number, node: string): Outcome {
+  const text = addressText(address);
+  const message = `${text} is the service's address, but the node "${node}" says that it is its own: give one of them another`;
+  return { address, reason: 'AlsoOfNode', message };
+}
+
 /** An address of a pool that was changed since, or that another program wrote, stays; no node announces it. */
-function keep(pool: AddressPool | undefined, address: number): Outcome {
-  if (pool && isInPool(pool, address)) return allocated(address);
+function keep({ pool, nodes }: LoadBalancerFacts, address: number): Outcome {
+  const node = nodes.get(address);
+  if (pool && isInPool(pool, address)) return node === undefined ? allocated(address) : alsoOfNode(address, node);
   const where = pool ? `the pool ${pool.text}` : `any pool (${flag} is not given)`;
   const message = `${addressText(address)} is kept, but is not in ${where}: no node announces it`;
   return { address, reason: 'OutsidePool', message };
@@ -172,7 +180,7 @@ function changeOf(service: Service, outcome: Outcome | undefined): StatusChange[
     return ingress.length === left.length && !before ? [] : [{ service, ingress: left, condition: undefined }];
   }
   const { address, reason, message } = outcome;
-  const isMet = reason === 'Allocated' || reason === 'OutsidePool';
+  const isMet = reason === 'Allocated' || reason === 'AlsoOfNode' || reason === 'OutsidePool';
   const condition = { type: loadBalancerCondition, status: isMet ? 'True' : 'False', reason, message };
   const next = nextIngress(ingress, address, reason);
   const isSame = before?.status === condition.status && before.reason === reason && before.message === message;

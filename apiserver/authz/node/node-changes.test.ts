@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { onlyOnNode } from '../../../api/kinds/storage-class/local-path.ts';
 import type { Access, AccessVerb } from '../attributes.ts';
 import { checkNodeChange, checkNodeCreate, checkNodeNext } from './node-changes.ts';
@@ -140,13 +140,49 @@ test.each([{ podCIDR: '10.42.1.0/24' }, { podCIDRs: ['10.42.1.0/24'] }])(
   },
 );
 
-test('a node takes the Lease of an address for itself or gives it back, and changes nothing else of it', () => {
+describe('a node that changes the Lease of an address', () => {
   const update = { ...access('update', 'Lease', 'lb-192.0.2.1'), namespace: 'kube-system' };
-  const lease = (holderIdentity: string, metadata: object = { labels: { a: 'b' } }) => ({ metadata, spec: { holderIdentity } });
-  const change = (next: ReturnType<typeof lease>) => checkNodeNext(node, update, { next, previous: lease('n2') });
-  for (const holder of ['n1', '']) change(lease(holder));
-  expect(() => change(lease('n3'))).toThrow('leases "lb-192.0.2.1" is forbidden: a node cannot give it to another node');
-  expect(() => change(lease('n1', {}))).toThrow('a node cannot change its labels');
-  expect(() => change(lease('n1', { labels: { a: 'b' }, finalizers: ['x/y'] }))).toThrow('change its finalizers');
-  checkNodeNext(user, update, { next: lease('n3', {}), previous: lease('n2') });
+  const labels = { a: 'b' };
+  const lease = (
+    holderIdentity: string,
+    { metadata = { labels }, seconds = 4 }: { metadata?: object; seconds?: number } = {},
+  ) => ({
+    metadata,
+    spec: { holderIdentity, leaseDurationSeconds: seconds },
+  });
+  type Stored = ReturnType<typeof lease>;
+  const change = (next: Stored, previous: Stored, quietMs = 0) => checkNodeNext(node, update, { next, previous, quietMs });
+
+  test('takes a free one, renews its own and gives it back', () => {
+    change(lease('n1'), lease(''));
+    for (const next of [lease('n1'), lease('n1', { seconds: 16 }), lease('')]) change(next, lease('n1'));
+  });
+
+  test.each([
+    [4, 3_800, false],
+    [4, 3_950, true],
+    [16, 4_500, false],
+    [16, 16_000, true],
+    [0, 3_000, false],
+    [1_000_000, 15_000, false],
+    [1_000_000, 16_000, true],
+  ])('takes one of %i s from another node after %i ms of silence: %s', (seconds, quietMs, isFine) => {
+    const take = () => change(lease('n1'), lease('n2', { seconds }), quietMs);
+    if (isFine) take();
+    else expect(take).toThrow(/cannot take it from node "n2" before it has run out, in \d+ ms/);
+  });
+
+  test('is refused what is not its own', () => {
+    for (const holder of ['', 'n1']) {
+      const give = () => change(lease('n3'), lease(holder));
+      expect(give).toThrow('leases "lb-192.0.2.1" is forbidden: a node cannot give it to another node');
+    }
+    for (const holder of ['', 'n2'])
+      expect(() => change(lease(''), lease(holder), 60_000)).toThrow('a node cannot give back what it does not hold');
+    expect(() => change(lease('n1', { seconds: 17 }), lease('n1'))).toThrow('a node cannot hold it for more than 16 s');
+    expect(() => change(lease('n1', { metadata: {} }), lease(''))).toThrow('a node cannot change its labels');
+    const tied = { metadata: { labels, finalizers: ['x/y'] } };
+    expect(() => change(lease('n1', tied), lease(''))).toThrow('change its finalizers');
+    checkNodeNext(user, update, { next: lease('n3', { metadata: {} }), previous: lease('n2') });
+  });
 });

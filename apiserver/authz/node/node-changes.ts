@@ -5,6 +5,7 @@ import type { ApiObject } from '../../../api/kinds/kind.ts';
 import { mayLabelItself } from '../../../api/kinds/node/own-labels.ts';
 import { isMirror } from '../../../api/kinds/pod/static-pods.ts';
 import { nodeOfVolume } from '../../../api/kinds/storage-class/local-path.ts';
+import { addressLeaseMs, addressLeaseSeconds } from '../../../api/meta/load-balancers.ts';
 import { areTooFarApart, versionSkew } from '../../../api/meta/version-skew.ts';
 import { annotations, finalizers, namespaces } from '../../../api/meta/well-known.ts';
 import { type Identity, isBootstrapper, isMaster, isNode, nodeNameOf } from '../../authn/identity.ts';
@@ -45,11 +46,11 @@ function awaitedNode(volume: PersistentVolume): string | undefined {
 export function checkNodeNext(
   identity: Identity,
   { kind, name, namespace, verb }: Access,
-  { next, previous, server }: NodeChange,
+  { next, previous, server, quietMs = 0 }: NodeChange,
 ): void {
   if (isMaster(identity) || !isNode(identity)) return;
   if (kind === 'Pod' && verb.endsWith('-status')) checkPodMetadata(name, next, previous);
-  if (kind === 'Lease' && namespace === namespaces.system) checkAddressLease(identity, name, next, previous);
+  if (kind === 'Lease' && namespace === namespaces.system) checkAddressLease(identity, name, { next, previous, quietMs });
   if (kind !== 'Node') return;
   const [after, before] = [next as Node, previous as Node];
   checkAgentVersion(name, after, before, server);
@@ -63,11 +64,30 @@ export function checkNodeNext(
     throw refuse(`labels of ${RESTRICTED_LABELS} (${changedKey(restrictedLabels(after), restrictedLabels(before))})`);
 }
 
-/** A node takes the Lease of an address for itself or gives it back, and changes nothing else of it. */
-function checkAddressLease(identity: Identity, name: string, next: ApiObject, previous: ApiObject): void {
+/** The clocks of machines do not run alike: no node that waits as long as it must is refused. */
+const clockSlackMs = 100;
+
+/**
+ * A node takes the Lease of an address for itself when it is free or has run out, renews it and gives it back, and
+ * changes nothing else of it.
+ */
+function checkAddressLease(
+  identity: Identity,
+  name: string,
+  { next, previous, quietMs }: NodeChange & { readonly quietMs: number },
+): void {
   const refuse = (what: string) => permissionDenied(`leases "${name}" is forbidden: a node cannot ${what}`);
-  const { holderIdentity = '' } = (next as Lease).spec ?? {};
-  if (holderIdentity !== '' && holderIdentity !== nodeNameOf(identity)) throw refuse('give it to another node');
+  const node = nodeNameOf(identity);
+  const { holderIdentity = '', leaseDurationSeconds = 0 } = (next as Lease).spec ?? {};
+  const { spec: before = {} } = previous as Lease;
+  const isOwn = before.holderIdentity === node;
+  if (holderIdentity !== '' && holderIdentity !== node) throw refuse('give it to another node');
+  if (holderIdentity === '' && !isOwn) throw refuse('give back what it does not hold');
+  const leftMs = addressLeaseMs(before) - quietMs;
+  if (before.holderIdentity && !isOwn && leftMs > clockSlackMs)
+    throw refuse(`take it from node "${before.holderIdentity}" before it has run out, in ${Math.ceil(leftMs)} ms`);
+  const { most } = addressLeaseSeconds;
+  if (leaseDurationSeconds > most) throw refuse(`hold it for more than ${most} s (spec.leaseDurationSeconds)`);
   for (const field of ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const) {
     const [after, before] = [next, previous].map(({ metadata }) => Object.entries(metadata?.[field] ?? {}));
     if (!isDeepStrictEqual(after, before)) throw refuse(`change its ${field}`);
@@ -99,6 +119,8 @@ export interface NodeChange {
   readonly next: ApiObject;
   readonly previous: ApiObject;
   readonly server?: string;
+  /** Of the Lease of an address: how long nothing was written to it, by the server's clock. */
+  readonly quietMs?: number;
 }
 
 function changedKey(after: Record<string, string>, before: Record<string, string>): string {
