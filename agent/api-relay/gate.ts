@@ -13,7 +13,7 @@ export interface GateLimits {
   readonly reservedBurst: number;
 }
 
-/** Why a connection is not passed on, or no longer: it is from another machine, over a bound, or cut for another's sake. */
+/** Why a connection is not passed on, or no longer: from another machine, over a bound, or cut for another source. */
 export type GateRefusal = 'source' | 'source-limit' | 'limit' | 'rate' | 'cut';
 
 export interface GateOptions {

@@ -8,6 +8,8 @@ export interface ServiceRanges {
   readonly serviceCidr?: string | undefined;
   /** Of the nodes' ports; "30000-32767" when absent. */
   readonly nodePorts?: string | undefined;
+  /** Of pods' addresses, which no service may name as external ones; "10.42.0.0/16" when absent. */
+  readonly clusterCidr?: string | undefined;
 }
 
 export const defaultNodePortRange = '30000-32767';
@@ -68,13 +70,15 @@ export function parseNodePortRange(text: string): PoolRange {
 export interface ParsedServiceRanges {
   readonly addresses: ServiceAddresses;
   readonly ports: PoolRange;
+  readonly pods: AddressRange;
 }
 
 /** Throws RangeError with a sentence that names the flag. */
-export function parseServiceRanges({ serviceCidr, nodePorts }: ServiceRanges = {}): ParsedServiceRanges {
+export function parseServiceRanges({ serviceCidr, nodePorts, clusterCidr }: ServiceRanges = {}): ParsedServiceRanges {
   return {
     addresses: named('--service-cidr', serviceCidr ?? defaultNetwork.serviceCidr, parseServiceCidr),
     ports: named('--service-node-port-range', nodePorts ?? defaultNodePortRange, parseNodePortRange),
+    pods: named('--cluster-cidr', clusterCidr ?? defaultNetwork.clusterCidr, parseAddressRange),
   };
 }
 

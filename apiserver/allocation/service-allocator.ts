@@ -3,7 +3,7 @@ import { invalidValue } from '../../api/errors/violations.ts';
 import type { Service, ServiceSpec } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
-import { addressNumber, addressText } from '../../api/meta/address-range.ts';
+import { addressNumber, addressText, isInRange } from '../../api/meta/address-range.ts';
 import { controlPlaneOffset } from '../../api/meta/cluster-ranges.ts';
 import { isControlPlane } from '../../api/meta/control-plane.ts';
 import { equalValues } from '../../api/meta/equal.ts';
@@ -108,8 +108,9 @@ export class ServiceAllocator implements Allocator {
     const service = next as Service;
     if (!service.spec) return;
     const spec = structuredClone(service.spec);
-    const had = numbersOf((previous as Service | undefined)?.spec);
-    const violations = [...this.#judge(spec, key, had), ...completeFamilies(spec)];
+    const before = (previous as Service | undefined)?.spec;
+    const had = numbersOf(before);
+    const violations = [...this.#judge(spec, key, had), ...this.#judgeExternal(spec, before), ...completeFamilies(spec)];
     if (violations.length > 0) throw invalid(subject, violations);
     this.#fill(spec);
     service.spec = spec;
@@ -144,6 +145,23 @@ export class ServiceAllocator implements Allocator {
       add('spec.healthCheckNodePort', healthCheckNodePort, why);
     }
     return found;
+  }
+
+  /** Nodes would lead what goes to another service, or to a pod, to this one. What is stored already may stay. */
+  #judgeExternal({ externalIPs = [] }: ServiceSpec, before: ServiceSpec = {}): FieldViolation[] {
+    const { addresses, pods } = this.#ranges;
+    const own = [
+      [addresses.range, 'the addresses of services'],
+      [pods, 'the addresses of pods'],
+    ] as const;
+    return externalIPs.flatMap((text, i) => {
+      const number = addressNumber(text);
+      if (number === undefined || before.externalIPs?.includes(text)) return [];
+      const [range, what] = own.find(([each]) => isInRange(each, number)) ?? [];
+      if (range === undefined) return [];
+      const why = `is in the range of ${what} (${range.text}): give an address from outside of the cluster that leads to its nodes`;
+      return [invalidValue(`spec.externalIPs[${i}]`, text, why)];
+    });
   }
 
   #whyNotPort(port: number, key: string): string | undefined {

@@ -4,6 +4,7 @@ import { networkErrors, networkSettingsOf, serviceRangesOf } from './network-fla
 describe('the ranges of a cluster', () => {
   it('are the server’s to choose where nothing is said', async () => {
     expect(serviceRangesOf({})).toEqual({});
+    expect(serviceRangesOf({ clusterCidr: '10.244.0.0/16' })).toEqual({ clusterCidr: '10.244.0.0/16' });
     expect(networkSettingsOf({})).toEqual({});
     expect(await networkErrors({})).toEqual([]);
     expect(await networkErrors({ serviceCidr: '10.96.0.0/12', clusterCidr: '10.244.0.0/16', nodeCidrMaskSize: '26' })).toEqual(

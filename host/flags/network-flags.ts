@@ -43,7 +43,7 @@ export function withNodePortFlag(command: Command): Command {
 
 /** As the server takes them; what is not said is its own to choose. */
 export function serviceRangesOf(flags: NetworkFlags & NodePortFlags): ServerOptions['serviceRanges'] {
-  return { serviceCidr: flags.serviceCidr, nodePorts: flags.serviceNodePortRange };
+  return { serviceCidr: flags.serviceCidr, nodePorts: flags.serviceNodePortRange, clusterCidr: flags.clusterCidr };
 }
 
 type NetworkSettings = Pick<

@@ -4,7 +4,7 @@ import { type BulkWrite, type Client, connect, type JsonObject } from '../../cli
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { killProcess, startServerProcess } from './server-process.ts';
 
-const serviceRanges = { serviceCidr: '10.60.0.0/24', nodePorts: '31000-31009' };
+const serviceRanges = { serviceCidr: '10.60.0.0/24', nodePorts: '31000-31009', clusterCidr: '10.70.0.0/16' };
 let server: RunningServer;
 beforeAll(async () => {
   server = await startServer({ serviceRanges });
@@ -163,6 +163,25 @@ test('node ports and load balancers count against quotas', async () => {
   await client.services.create(serviceOf('c', nodePort()));
 });
 
+test('external addresses within the ranges of services and of pods are refused, but for those that are stored', async () => {
+  const { services } = server.client;
+  const external = (...externalIPs: string[]) => serviceOf('outer', { externalIPs });
+  const remedy = 'give an address from outside of the cluster that leads to its nodes';
+  const refusals = [
+    `spec.externalIPs[1]: invalid value "10.60.0.1": is in the range of the addresses of services (10.60.0.0/24): ${remedy}`,
+    `spec.externalIPs[2]: invalid value "10.70.255.1": is in the range of the addresses of pods (10.70.0.0/16): ${remedy}`,
+  ];
+  const refused = services.create(external('192.0.2.1', '10.60.0.1', '10.70.255.1', '10.61.0.1'));
+  await expect(refused).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  const words = await messageOf(refused);
+  for (const refusal of refusals) expect(words).toContain(refusal);
+  await services.create(external('192.0.2.1'));
+  const patch = (externalIPs: string[]) => services.patch({ ...key('outer'), type: 'merge' }, { spec: { externalIPs } });
+  expect(await messageOf(patch(['192.0.2.1', '10.60.0.1']))).toContain(refusals[0]);
+  expect((await patch(['192.0.2.2', '10.61.0.1'])).spec?.externalIPs).toEqual(['192.0.2.2', '10.61.0.1']);
+  await services.delete(key('outer'));
+});
+
 test('writes of one stream that need each other’s addresses see them given and taken', async () => {
   const writes: BulkWrite[] = [
     { verb: 'create', kind: 'Service', object: serviceOf('x', { clusterIP: '10.60.0.99' }) as JsonObject },
@@ -177,7 +196,8 @@ test('writes of one stream that need each other’s addresses see them given and
 test('a restarted server knows who has what, and a server with other ranges leaves it alone', async () => {
   const first = await startServer({ backend: 'lmdb', serviceRanges });
   const { dataDir } = first;
-  await first.client.services.create(serviceOf('a', { ...nodePort(31_001), clusterIP: '10.60.0.50' }));
+  const outer = { externalIPs: ['10.43.0.1', '10.42.0.1'] };
+  await first.client.services.create(serviceOf('a', { ...nodePort(31_001), clusterIP: '10.60.0.50', ...outer }));
   await first.stop();
   const second = await startServer({ backend: 'lmdb', serviceRanges, dataDir });
   expect(await messageOf(second.client.services.create(serviceOf('b', { clusterIP: '10.60.0.50' })))).toContain('"default/a"');
@@ -186,6 +206,11 @@ test('a restarted server knows who has what, and a server with other ranges leav
   const labelled = await third.client.services.patch({ ...key('a'), type: 'merge' }, { metadata: { labels: { a: 'b' } } });
   expect(labelled.spec?.clusterIP).toBe('10.60.0.50');
   expect((await third.client.services.create(serviceOf('b'))).spec?.clusterIP).toMatch(/^10\.43\./);
+  // External addresses that are the cluster's own by now stay, and others do not come.
+  const patch = (externalIPs: string[]) =>
+    third.client.services.patch({ ...key('a'), type: 'merge' }, { spec: { sessionAffinity: 'ClientIP', externalIPs } });
+  expect((await patch(['192.0.2.1', '10.43.0.1'])).spec?.externalIPs).toEqual(['192.0.2.1', '10.43.0.1']);
+  expect(await messageOf(patch(['10.43.0.1', '10.42.0.1']))).toContain('spec.externalIPs[1]: invalid value "10.42.0.1"');
   await third.stop();
   await first.remove();
 });
