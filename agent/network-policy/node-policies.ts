@@ -5,8 +5,8 @@ import { compilePolicy } from './compile-policy.ts';
 import type { PodFacts, PolicyPod } from './facts.ts';
 import { runInTurns, type Steps } from './in-turns.ts';
 import { type PolicyTableSettings, renderEmptyTable, renderEntry } from './layout.ts';
-import { type ClosedPod, PolicyContent, type PolicyDifference } from './policy-content.ts';
-import { renderDifference, renderInChunks } from './render-difference.ts';
+import { type ClosedPod, PolicyContent } from './policy-content.ts';
+import { renderInChunks, renderInSteps } from './render-difference.ts';
 
 export interface NodePoliciesSettings extends PolicyTableSettings {
   readonly logger: Pick<Logger, 'warn'>;
@@ -64,12 +64,12 @@ export class NodePolicies implements TableContent {
 
   /** All that is set by now; what is set meanwhile waits, and nothing reads what is half worked out. */
   async take(table: string | undefined): Promise<string> {
-    const difference = await runInTurns(this.#work(), this.#settings.turnMs);
+    const transaction = await runInTurns(this.#work(table), this.#settings.turnMs);
     this.#tellClosed();
-    return table === undefined ? '' : renderDifference(table, difference);
+    return transaction;
   }
 
-  *#work(): Steps<PolicyDifference> {
+  *#work(table: string | undefined): Steps<string> {
     const wanted = this.#wanted;
     const [policies, peers, locals] = [[...this.policies], [...this.peers], [...this.locals]];
     for (const [key, policy] of policies) {
@@ -78,13 +78,14 @@ export class NodePolicies implements TableContent {
     }
     for (const [key, pod] of peers) yield* wanted.setPeerInSteps(key, pod);
     for (const [address, facts] of locals) {
-      wanted.setLocal(address, facts);
+      yield* wanted.setLocalInSteps(address, facts);
       yield;
     }
     leave(this.policies, policies);
     leave(this.peers, peers);
     leave(this.locals, locals);
-    return yield* wanted.differenceInSteps();
+    const difference = yield* wanted.differenceInSteps();
+    return table === undefined ? '' : yield* renderInSteps(table, difference);
   }
 
   renderEmpty(table: string): string {

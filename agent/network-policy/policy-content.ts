@@ -16,7 +16,7 @@ export interface PolicyElement {
 /** From one content of the table to the next. An element whose value changes is in both lists. */
 export interface PolicyDifference {
   readonly removed: readonly PolicyElement[];
-  readonly added: readonly PolicyElement[];
+  readonly added: Iterable<PolicyElement>;
   readonly removedChains: readonly string[];
   readonly addedChains: readonly GroupChain[];
   readonly removedSets: readonly string[];
@@ -124,10 +124,14 @@ export class PolicyContent {
 
   /** A pod of this node by its address; null: it has gone. */
   setLocal(address: string, facts: PodFacts | undefined | null): void {
+    runAtOnce(this.setLocalInSteps(address, facts));
+  }
+
+  *setLocalInSteps(address: string, facts: PodFacts | undefined | null): Steps {
     if (!isIPv4(address)) return;
     if (facts !== null) this.#locals.set(address, { facts, isolation: this.#locals.get(address)?.isolation ?? {} });
     else if (this.#locals.has(address)) {
-      runAtOnce(this.#isolate(address, this.#locals.get(address)!, {}));
+      yield* this.#isolate(address, this.#locals.get(address)!, {});
       this.#locals.delete(address);
     }
     this.#dirty.add(address);
@@ -147,15 +151,19 @@ export class PolicyContent {
     });
   }
 
-  /** All of it, as the difference from an empty table. */
+  /** All of it, as the difference from an empty table. To be read before anything changes. */
   whole(): PolicyDifference {
     this.difference();
     return {
       ...{ removed: [], removedChains: [], removedSets: [] },
-      added: [...this.#elements].flatMap(([set, elements]) => [...elements].map(([key, { value }]) => ({ set, key, value }))),
+      added: { [Symbol.iterator]: () => this.#allElements() },
       addedChains: [...this.#chains.values()].map(({ chain }) => chain),
       addedSets: [...this.#sets.values()].map(({ set }) => set),
     };
+  }
+
+  *#allElements(): Generator<PolicyElement, undefined> {
+    for (const [set, elements] of this.#elements) for (const [key, { value }] of elements) yield { set, key, value };
   }
 
   *#workOut(): Steps {
@@ -198,7 +206,7 @@ export class PolicyContent {
         if (was !== undefined) this.#remove(direction, address);
         if (is !== undefined) this.#add(direction, address, verdictOf(is));
       }
-      if (typeof was === 'object') this.#leaveChain(before.namespace ?? '', was);
+      if (typeof was === 'object') yield* this.#leaveChain(before.namespace ?? '', was);
     }
     const pair = `${address} . ${address}`;
     if (isIsolated(next) && !isIsolated(before)) this.#add('itself', pair, '');
@@ -224,14 +232,17 @@ export class PolicyContent {
     for (const set of chain.sets) yield* this.#useSet(set);
   }
 
-  #leaveChain(namespace: string, chain: GroupChain): void {
+  *#leaveChain(namespace: string, chain: GroupChain): Steps {
     const { name } = chain;
     if (this.#budget.leave(namespace, chain)) this.#roomier.add(namespace);
     const known = this.#chains.get(name)!;
     if (--known.users > 0) return;
     this.#journal.chain(name, known.chain);
     this.#chains.delete(name);
-    for (const set of known.chain.sets) this.#leaveSet(set);
+    for (const set of known.chain.sets) {
+      this.#leaveSet(set);
+      yield;
+    }
   }
 
   *#useSet(set: PeerSet): Steps {
