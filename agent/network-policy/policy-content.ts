@@ -53,8 +53,8 @@ interface LiveSet {
 
 /**
  * What the table holds: chains of the policies that isolate pods of this node, and the peers that they name. A pod that
- * comes or goes as a peer changes its own elements alone; a policy changes the pods of its namespace. While steps of one
- * method pause, no other may be called that changes anything: sets are half full then.
+ * comes or goes as a peer changes its own elements alone; a policy changes the pods of its namespace.
+ * While steps of one method pause, no other may be called that changes anything: sets are half full then.
  */
 export class PolicyContent {
   readonly #policies = new Map<string, CompiledPolicy>();
