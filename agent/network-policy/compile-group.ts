@@ -35,8 +35,8 @@ export interface GroupChain {
 }
 
 /**
- * What becomes of connections of a pod in one direction: undefined for a pod that is not isolated. One whose chain would
- * be too large ('oversized'), or for whose chain its namespace has no room ('crowded'), has none.
+ * What becomes of connections of a pod in one direction: undefined for a pod that is not isolated. One whose chain
+ * would be too large ('oversized'), or for whose chain its namespace has no room ('crowded'), has none.
  */
 export type Isolation = GroupChain | 'closed' | 'oversized' | 'crowded' | undefined;
 

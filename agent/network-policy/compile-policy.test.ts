@@ -116,3 +116,23 @@ describe('ranges', () => {
     expect(addressesOf('fd00::/8')).toBeUndefined();
   });
 });
+
+it('asks a pod for few labels, however many selectors a rule has', () => {
+  let reads = 0;
+  const labels = new Proxy<Record<string, string>>(
+    { app: 'a1999' },
+    {
+      getOwnPropertyDescriptor(target, key) {
+        reads++;
+        return Reflect.getOwnPropertyDescriptor(target, key);
+      },
+    },
+  );
+  const peers = Array.from({ length: 2_000 }, (_, i) => ({ podSelector: { matchLabels: { app: `a${i}` } } }));
+  const group = compiled(from(...peers, { podSelector: { matchExpressions: [{ key: 'tier', operator: 'Exists' }] } }))
+    .ingress?.[0]?.peers?.pods;
+  const has = (own: Record<string, string>) =>
+    group?.has({ namespace: 'shop', ports: [], namespaceLabels: {}, addresses: [], labels: own });
+  expect([has(labels), has({ app: 'b' }), has({ tier: 'x' })]).toEqual([true, false, true]);
+  expect(reads).toBeLessThan(10);
+});

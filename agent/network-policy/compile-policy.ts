@@ -12,6 +12,7 @@ import {
   type Range,
   subtractRanges,
 } from './ranges.ts';
+import { indexSelectors } from './selector-index.ts';
 
 /** A policy as this node carries it out. */
 export interface CompiledPolicy {
@@ -136,16 +137,21 @@ const compileNamespaces = (selector: LabelSelector | undefined): LabelMatcher | 
   selector && (compileLabelSelector(selector) ?? 'unknown');
 
 function groupOf(selectors: readonly Selectors[], namespace: string): PodGroup {
-  const keys = [...new Set(selectors.map(({ key }) => key))].toSorted();
+  const byKey = new Map(selectors.map((each) => [each.key, each]));
+  const keys = [...byKey.keys()].toSorted();
+  const candidates = indexSelectors([...byKey.values()]);
   return {
     id: digestOf(keys.join('\n')),
     namespace: selectors.every(({ namespaces }) => namespaces === undefined) ? namespace : undefined,
-    has: (pod) =>
-      selectors.some(
-        ({ namespaces, pods }) =>
+    has: (pod) => {
+      for (const { namespaces, pods } of candidates(pod))
+        if (
           (namespaces === undefined ? pod.namespace === namespace : namespaces.matches(pod.namespaceLabels)) &&
-          (pods === undefined || pods.matches(pod.labels)),
-      ),
+          (pods === undefined || pods.matches(pod.labels))
+        )
+          return true;
+      return false;
+    },
   };
 }
 

@@ -77,7 +77,7 @@ export function renderEntry(table: string, { podLinks, gateway, names }: PolicyT
       `iifname "${podLinks}" meta nfproto ipv6 drop`,
       // Only what has a route back over the same link: the pod's own address.
       `iifname "${podLinks}" fib saddr . iif oif missing drop`,
-      // Links of host ports at 127.0.0.1 have `route_localnet`: without this, pods reach what listens on loopback alone.
+      // Links of host ports at 127.0.0.1 have `route_localnet`: pods would reach what listens on loopback alone.
       `iifname "${podLinks}" ip daddr 127.0.0.0/8 drop`,
     ]),
     ...baseChain(table, 'forwarded', 'forward priority filter', [

@@ -3,12 +3,15 @@ import type { Logger } from '../../client/logger.ts';
 import type { TableContent } from '../nft/kept-table.ts';
 import { compilePolicy } from './compile-policy.ts';
 import type { PodFacts, PolicyPod } from './facts.ts';
+import { runInTurns, type Steps } from './in-turns.ts';
 import { type PolicyTableSettings, renderEmptyTable, renderEntry } from './layout.ts';
 import { type ClosedPod, PolicyContent } from './policy-content.ts';
-import { renderDifference, renderInChunks } from './render-difference.ts';
+import { renderInChunks, renderInSteps } from './render-difference.ts';
 
 export interface NodePoliciesSettings extends PolicyTableSettings {
   readonly logger: Pick<Logger, 'warn'>;
+  /** How long other work of the process may wait (default 20 ms). */
+  readonly turnMs?: number;
 }
 
 export interface PolicyFigures {
@@ -59,14 +62,30 @@ export class NodePolicies implements TableContent {
     return this.policies.size > 0 || this.peers.size > 0 || this.locals.size > 0;
   }
 
-  take(table: string | undefined): string {
-    for (const [key, policy] of this.policies) this.#wanted.setPolicy(key, policy && compilePolicy(policy));
-    for (const [key, pod] of this.peers) this.#wanted.setPeer(key, pod);
-    for (const [address, facts] of this.locals) this.#wanted.setLocal(address, facts);
-    for (const changes of [this.policies, this.peers, this.locals]) changes.clear();
-    const difference = this.#wanted.difference();
+  /** All that is set by now; what is set meanwhile waits, and nothing reads what is half worked out. */
+  async take(table: string | undefined): Promise<string> {
+    const transaction = await runInTurns(this.#work(table), this.#settings.turnMs);
     this.#tellClosed();
-    return table === undefined ? '' : renderDifference(table, difference);
+    return transaction;
+  }
+
+  *#work(table: string | undefined): Steps<string> {
+    const wanted = this.#wanted;
+    const [policies, peers, locals] = [[...this.policies], [...this.peers], [...this.locals]];
+    for (const [key, policy] of policies) {
+      wanted.setPolicy(key, policy && compilePolicy(policy));
+      yield;
+    }
+    for (const [key, pod] of peers) yield* wanted.setPeerInSteps(key, pod);
+    for (const [address, facts] of locals) {
+      yield* wanted.setLocalInSteps(address, facts);
+      yield;
+    }
+    leave(this.policies, policies);
+    leave(this.peers, peers);
+    leave(this.locals, locals);
+    const difference = yield* wanted.differenceInSteps();
+    return table === undefined ? '' : yield* renderInSteps(table, difference);
   }
 
   renderEmpty(table: string): string {
@@ -97,4 +116,9 @@ export class NodePolicies implements TableContent {
     for (const { why, ...pod } of this.#closed)
       if (!told.has(keyOf({ why, ...pod }))) this.#settings.logger.warn(pod, reasons[why]);
   }
+}
+
+/** What was set anew meanwhile stays. */
+function leave<V>(changes: Map<string, V>, taken: readonly (readonly [string, V])[]): void {
+  for (const [key, value] of taken) if (changes.get(key) === value) changes.delete(key);
 }

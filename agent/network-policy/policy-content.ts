@@ -3,6 +3,7 @@ import { ChainBudget } from './chain-budget.ts';
 import { compileGroup, type GroupChain, type Isolation, type PeerSet } from './compile-group.ts';
 import type { CompiledPolicy, PolicyRule } from './compile-policy.ts';
 import type { Direction, PodFacts, PolicyPod } from './facts.ts';
+import { runAtOnce, type Steps } from './in-turns.ts';
 import { type BaseSet, baseSets } from './layout.ts';
 
 /** One element of a set or map, as nft writes it; `value` is empty in a set. */
@@ -15,7 +16,7 @@ export interface PolicyElement {
 /** From one content of the table to the next. An element whose value changes is in both lists. */
 export interface PolicyDifference {
   readonly removed: readonly PolicyElement[];
-  readonly added: readonly PolicyElement[];
+  readonly added: Iterable<PolicyElement>;
   readonly removedChains: readonly string[];
   readonly addedChains: readonly GroupChain[];
   readonly removedSets: readonly string[];
@@ -30,6 +31,9 @@ export interface ClosedPod {
   /** Whether its namespace has too much in all, or the pod alone. */
   readonly why: 'crowded' | 'oversized';
 }
+
+/** Steps pause after so many elements, or peers that a set is asked for. */
+const peersOfStep = 100;
 
 const directions: readonly Direction[] = ['ingress', 'egress'];
 
@@ -50,6 +54,7 @@ interface LiveSet {
 /**
  * What the table holds: chains of the policies that isolate pods of this node, and the peers that they name. A pod that
  * comes or goes as a peer changes its own elements alone; a policy changes the pods of its namespace.
+ * While steps of one method pause, no other may be called that changes anything: sets are half full then.
  */
 export class PolicyContent {
   readonly #policies = new Map<string, CompiledPolicy>();
@@ -101,6 +106,10 @@ export class PolicyContent {
 
   /** A pod as a peer of others. */
   setPeer(key: string, pod: PolicyPod | undefined): void {
+    runAtOnce(this.setPeerInSteps(key, pod));
+  }
+
+  *setPeerInSteps(key: string, pod: PolicyPod | undefined): Steps {
     const before = this.#peers.get(key);
     if (pod === undefined) this.#peers.delete(key);
     else this.#peers.set(key, pod);
@@ -109,15 +118,20 @@ export class PolicyContent {
       // What comes first, so that what stays is not counted out and in.
       if (!isOut(pod)) for (const element of set.elementsOf(pod!)) this.#add(set.name, element, '');
       if (!isOut(before)) for (const element of set.elementsOf(before!)) this.#remove(set.name, element);
+      yield;
     }
   }
 
   /** A pod of this node by its address; null: it has gone. */
   setLocal(address: string, facts: PodFacts | undefined | null): void {
+    runAtOnce(this.setLocalInSteps(address, facts));
+  }
+
+  *setLocalInSteps(address: string, facts: PodFacts | undefined | null): Steps {
     if (!isIPv4(address)) return;
     if (facts !== null) this.#locals.set(address, { facts, isolation: this.#locals.get(address)?.isolation ?? {} });
     else if (this.#locals.has(address)) {
-      this.#isolate(address, this.#locals.get(address)!, {});
+      yield* this.#isolate(address, this.#locals.get(address)!, {});
       this.#locals.delete(address);
     }
     this.#dirty.add(address);
@@ -125,31 +139,40 @@ export class PolicyContent {
 
   /** What has changed since the last difference. */
   difference(): PolicyDifference {
-    this.#workOut();
-    return this.#journal.take({
+    return runAtOnce(this.differenceInSteps());
+  }
+
+  *differenceInSteps(): Steps<PolicyDifference> {
+    yield* this.#workOut();
+    return yield* this.#journal.take({
       value: (set, key) => this.#elements.get(set)?.get(key)?.value,
       chain: (name) => this.#chains.get(name)?.chain,
       set: (name) => (name in baseSets ? name : this.#sets.get(name)?.set),
     });
   }
 
-  /** All of it, as the difference from an empty table. */
+  /** All of it, as the difference from an empty table. To be read before anything changes. */
   whole(): PolicyDifference {
     this.difference();
     return {
       ...{ removed: [], removedChains: [], removedSets: [] },
-      added: [...this.#elements].flatMap(([set, elements]) => [...elements].map(([key, { value }]) => ({ set, key, value }))),
+      added: { [Symbol.iterator]: () => this.#allElements() },
       addedChains: [...this.#chains.values()].map(({ chain }) => chain),
       addedSets: [...this.#sets.values()].map(({ set }) => set),
     };
   }
 
-  #workOut(): void {
+  *#allElements(): Generator<PolicyElement, undefined> {
+    for (const [set, elements] of this.#elements) for (const [key, { value }] of elements) yield { set, key, value };
+  }
+
+  *#workOut(): Steps {
     // What was left in the first round may make room for pods that were closed for want of it; they leave nothing.
     while (this.#dirty.size > 0) {
       for (const address of this.#dirty) {
         const local = this.#locals.get(address);
-        if (local) this.#isolate(address, local, this.#isolationOf(local.facts));
+        if (local) yield* this.#isolate(address, local, this.#isolationOf(local.facts));
+        yield;
       }
       this.#dirty.clear();
       for (const { address, namespace, why } of this.closedPods())
@@ -171,19 +194,19 @@ export class PolicyContent {
   }
 
   /** The new chains first, so that what both use stays as it is. */
-  #isolate(address: string, local: LocalPod, wanted: PodIsolation): void {
+  *#isolate(address: string, local: LocalPod, wanted: PodIsolation): Steps {
     const before = local.isolation;
     const next = { ...wanted };
     const isIsolated = (isolation: PodIsolation): boolean => directions.some((each) => isolation[each] !== undefined);
     for (const direction of directions) {
       const was = before[direction];
-      const is = this.#use(wanted.namespace ?? '', wanted[direction]);
+      const is = yield* this.#use(wanted.namespace ?? '', wanted[direction]);
       next[direction] = is;
       if (verdictOf(was) !== verdictOf(is)) {
         if (was !== undefined) this.#remove(direction, address);
         if (is !== undefined) this.#add(direction, address, verdictOf(is));
       }
-      if (typeof was === 'object') this.#leaveChain(before.namespace ?? '', was);
+      if (typeof was === 'object') yield* this.#leaveChain(before.namespace ?? '', was);
     }
     const pair = `${address} . ${address}`;
     if (isIsolated(next) && !isIsolated(before)) this.#add('itself', pair, '');
@@ -191,14 +214,14 @@ export class PolicyContent {
     local.isolation = next;
   }
 
-  #use(namespace: string, isolation: Isolation): Isolation {
+  *#use(namespace: string, isolation: Isolation): Steps<Isolation> {
     if (typeof isolation !== 'object') return isolation;
     if (!this.#budget.use(namespace, isolation)) return 'crowded';
-    this.#useChain(isolation);
+    yield* this.#useChain(isolation);
     return isolation;
   }
 
-  #useChain(chain: GroupChain): void {
+  *#useChain(chain: GroupChain): Steps {
     const known = this.#chains.get(chain.name);
     if (known) {
       known.users++;
@@ -206,20 +229,23 @@ export class PolicyContent {
     }
     this.#journal.chain(chain.name, undefined);
     this.#chains.set(chain.name, { chain, users: 1 });
-    for (const set of chain.sets) this.#useSet(set);
+    for (const set of chain.sets) yield* this.#useSet(set);
   }
 
-  #leaveChain(namespace: string, chain: GroupChain): void {
+  *#leaveChain(namespace: string, chain: GroupChain): Steps {
     const { name } = chain;
     if (this.#budget.leave(namespace, chain)) this.#roomier.add(namespace);
     const known = this.#chains.get(name)!;
     if (--known.users > 0) return;
     this.#journal.chain(name, known.chain);
     this.#chains.delete(name);
-    for (const set of known.chain.sets) this.#leaveSet(set);
+    for (const set of known.chain.sets) {
+      this.#leaveSet(set);
+      yield;
+    }
   }
 
-  #useSet(set: PeerSet): void {
+  *#useSet(set: PeerSet): Steps {
     const known = this.#sets.get(set.name);
     if (known) {
       known.users++;
@@ -228,9 +254,12 @@ export class PolicyContent {
     this.#journal.set(set.name, undefined);
     this.#sets.set(set.name, { set, users: 1 });
     this.#elements.set(set.name, new Map());
-    for (const pod of this.#peers.values())
+    let asked = 0;
+    for (const pod of this.#peers.values()) {
+      if (++asked % peersOfStep === 0) yield;
       if ((set.namespace ?? pod.namespace) === pod.namespace)
         for (const element of set.elementsOf(pod)) this.#add(set.name, element, '');
+    }
   }
 
   #leaveSet({ name }: PeerSet): void {
@@ -292,9 +321,11 @@ class Journal {
     if (!this.#sets.has(name)) this.#sets.set(name, before);
   }
 
-  take(now: Present): PolicyDifference {
+  *take(now: Present): Steps<PolicyDifference> {
     const [removed, added]: [PolicyElement[], PolicyElement[]] = [[], []];
+    let seen = 0;
     for (const { set, key, value: before } of this.#elements.values()) {
+      if (++seen % peersOfStep === 0) yield;
       const value = now.value(set, key);
       if (value === before) continue;
       // The elements of a set go with it.

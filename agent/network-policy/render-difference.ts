@@ -1,17 +1,25 @@
+import { runAtOnce, type Steps } from './in-turns.ts';
 import { renderChain, renderSet } from './layout.ts';
 import type { PolicyDifference, PolicyElement } from './policy-content.ts';
 
+/** Rendering pauses after so many. */
+const elementsOfStep = 1_000;
+
 /** The commands of one transaction, in one line; empty when nothing is different. */
-export function renderDifference(table: string, difference: PolicyDifference): string {
+export const renderDifference = (table: string, difference: PolicyDifference): string =>
+  runAtOnce(renderInSteps(table, difference));
+
+/** The same, with pauses. */
+export function* renderInSteps(table: string, difference: PolicyDifference): Steps<string> {
   const { removed, added, removedChains, addedChains, removedSets, addedSets } = difference;
   return [
     // What names others goes first and comes last.
-    ...renderElements('delete', table, removed),
+    ...(yield* renderElements('delete', table, removed)),
     ...removedChains.map((name) => `delete chain inet ${table} ${name}`),
     ...removedSets.map((name) => `delete set inet ${table} ${name}`),
     ...addedSets.map((set) => renderSet(table, set)),
     ...addedChains.map(({ name, rules }) => renderChain(table, name, rules)),
-    ...renderElements('add', table, added),
+    ...(yield* renderElements('add', table, added)),
   ].join('; ');
 }
 
@@ -34,8 +42,16 @@ export function* renderInChunks(table: string, whole: PolicyDifference, sizes: C
     length += command.length;
   }
   if (waiting.length > 0) yield waiting.join('; ');
-  for (let from = 0; from < whole.added.length; from += sizes.elements)
-    yield renderElements('add', table, whole.added.slice(from, from + sizes.elements)).join('; ');
+  let elements: PolicyElement[] = [];
+  const flush = (): string => runAtOnce(renderElements('add', table, elements)).join('; ');
+  for (const element of whole.added) {
+    if (elements.length === sizes.elements) {
+      yield flush();
+      elements = [];
+    }
+    elements.push(element);
+  }
+  if (elements.length > 0) yield flush();
 }
 
 function* renderFrame(table: string, { addedSets, addedChains }: PolicyDifference): Generator<string> {
@@ -43,9 +59,11 @@ function* renderFrame(table: string, { addedSets, addedChains }: PolicyDifferenc
   for (const { name, rules } of addedChains) yield renderChain(table, name, rules);
 }
 
-function renderElements(verb: 'add' | 'delete', table: string, elements: readonly PolicyElement[]): string[] {
+function* renderElements(verb: 'add' | 'delete', table: string, elements: Iterable<PolicyElement>): Steps<string[]> {
+  let seen = 0;
   const bySet = new Map<string, string[]>();
   for (const { set, key, value } of elements) {
+    if (++seen % elementsOfStep === 0) yield;
     const text = value === '' || verb === 'delete' ? key : `${key} : ${value}`;
     const texts = bySet.get(set);
     if (texts === undefined) bySet.set(set, [text]);
