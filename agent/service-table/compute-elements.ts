@@ -42,8 +42,8 @@ const addressNumber = (address: string): string =>
 /**
  * What a Service needs in the table. What nft would refuse (ports and addresses that are none) is passed over, so that
  * one Service never keeps the table of all from being built. Node ports that another program holds on all addresses
- * (`held` without an address) are left out, and so are external addresses in the ranges of pods and of cluster addresses:
- * no Service takes over what leads to another one.
+ * (`held` without an address) are left out, and so are external addresses in the ranges of pods and of cluster
+ * addresses: no Service takes over what leads to another one.
  */
 export function computeServiceContent(
   service: TableService,
