@@ -16,8 +16,8 @@ interface Claim {
 
 /**
  * The content of the table: the union of what all owners (Services, by key) need. Where several name one element, the
- * value of the lowest rank counts, and of equal ones that of the first owner in order of keys: so the content depends on
- * the owners of the moment alone, not on the order in which they came.
+ * value of the lowest rank counts, and of equal ones that of the first owner in order of keys. So the content depends
+ * on the owners of the moment alone, not on the order in which they came.
  */
 export class WantedContent {
   readonly #contents = new Map<string, ServiceContent>();
