@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import type { Deployment, Pod, Service } from '../../client/index.ts';
+import { metricTables } from '../../hack/metrics.ts';
 import { eventually } from '../e2e/installation.ts';
 import { type Cluster, createCluster } from './cluster.ts';
 import { image, namespace } from './pod-churn.ts';
@@ -304,6 +305,15 @@ describe('services', () => {
       5_000,
     );
     await bothAnswer('client-h2', 'http://web:8080/index.html');
+  });
+
+  it('show all figures that the documents name for the routed network', async () => {
+    const page = await must('h1', 'curl -sf http://127.0.0.1:7445/metrics');
+    const shown = new Set([...page.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]));
+    const tables = metricTables.filter(({ title }) => title.includes('--pod-network routed'));
+    const named = tables.flatMap(({ table }) => Object.values(table).map(({ name }) => name));
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((name) => !shown.has(name))).toEqual([]);
   });
 
   it('leave nothing on a host that is purged', async () => {
