@@ -89,7 +89,7 @@ test('connections end whose certificate an authority signed that counts no more,
 });
 
 test('connections that come too fast from one address wait, and are served then', async () => {
-  const { listener, metrics, open } = await listening({ rate: 20, burst: 2 });
+  const { listener, metrics, open } = await listening({ rate: 4, burst: 2 });
   const sessions = await Promise.all(Array.from({ length: 6 }, () => open()));
   expect(formatMetrics(metrics, 'prometheus')).toMatch(/refused_total\{reason="connection-rate"\} [1-9]/);
   expect(sessions.every((session) => !session.destroyed)).toBe(true);
