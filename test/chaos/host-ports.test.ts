@@ -84,8 +84,9 @@ it('drops what arrives for the loopback address, also where links let it in', as
   expect((await cluster.exec('h2', 'sh', '-c', loopback)).stdout).not.toContain('all');
   const link = await cluster.exec('h1', 'sh', '-c', 'grep -l 1 /proc/sys/net/ipv4/conf/bth*/route_localnet | wc -l');
   expect(link.stdout.trim(), 'links of pods that are on loopback').toBe('2');
+  // In the table of services, and in that of policies.
   expect((await cluster.exec('h1', 'sh', '-c', 'nft list ruleset | grep -c "ip daddr 127.0.0.0/8 drop"')).stdout.trim()).toBe(
-    '1',
+    '2',
   );
 });
 

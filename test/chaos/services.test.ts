@@ -195,9 +195,10 @@ describe('services', () => {
     expect((await variablesOf('unlinked')).filter((line) => /^(WEB|EACH)/.test(line))).toEqual(['WEB_PORT=own']);
     await cluster.client.services.create({ metadata: { namespace, name: 'later' }, spec: { ports: [{ port: 1 }] } });
     for (const name of names) await cluster.client.pods.delete({ namespace, name });
-    await eventually('both are gone', async () =>
-      (await cluster.client.pods.list({ namespace })).items.length === 4 ? true : undefined,
-    );
+    await eventually('both are gone', async () => {
+      const { items } = await cluster.client.pods.list({ namespace });
+      return items.some(({ metadata }) => names.includes(metadata?.name ?? '')) ? undefined : true;
+    });
     expect(await restarts()).toEqual(before);
   });
 
