@@ -3,7 +3,7 @@ import type { NodeNetwork } from '../../api/generated/types.ts';
 import { addressNumber, isInRange, parseAddressRange, rangeAround } from '../../api/meta/address-range.ts';
 import { rangeTextOf } from '../pod-network/neighbours.ts';
 
-/** Bridges of the engine, in whose networks pods with a host port are. A machine's own bridge may lead outside. */
+/** Bridges of the engine, in whose networks some pods are. A machine's own bridge may lead outside. */
 const engineBridge = /^(docker0|br-[0-9a-f]{12})$/;
 
 export interface SourceFacts {

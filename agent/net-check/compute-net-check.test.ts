@@ -104,8 +104,8 @@ describe('a node', () => {
   ])('whose resolver is %o says so', (own, problem) => expect(wrong(check({ own }))).toEqual([problem]));
 
   it('names pods that are still in the other network, but not those that have to be', () => {
-    const old = (count: number) => Array.from({ length: count }, (_, n) => ({ key: `a/p${n}`, hasHostPort: false }));
-    expect(wrong(check({ enginePods: [{ key: 'a/port', hasHostPort: true }] }))).toEqual([]);
+    const old = (count: number) => Array.from({ length: count }, (_, n) => ({ key: `a/p${n}`, staysThere: false }));
+    expect(wrong(check({ enginePods: [{ key: 'a/port', staysThere: true }] }))).toEqual([]);
     const [one] = wrong(check({ enginePods: old(1) }));
     expect(one).toMatch(/do not reach them: a\/p0$/);
     expect(wrong(check({ enginePods: old(7) }))[0]).toMatch(/: a\/p0, a\/p1, a\/p2, a\/p3, a\/p4 and 2 more$/);

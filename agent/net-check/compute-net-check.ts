@@ -18,8 +18,8 @@ export interface PeerFacts extends Neighbour {
 export interface EnginePod {
   /** "namespace/name". */
   readonly key: string;
-  /** It publishes a port of the machine, which only the engine's network does. */
-  readonly hasHostPort: boolean;
+  /** It publishes a port of the machine that only the engine's network can: one made anew would be there as well. */
+  readonly staysThere: boolean;
 }
 
 export interface NetFacts {
@@ -190,7 +190,7 @@ function lostNode({ name, address, gateway, range, small }: PeerFacts, way: stri
 }
 
 function podProblems(pods: readonly EnginePod[]): Problem[] {
-  const left = pods.filter(({ hasHostPort }) => !hasHostPort).map(({ key }) => key);
+  const left = pods.filter(({ staysThere }) => !staysThere).map(({ key }) => key);
   if (left.length === 0) return [];
   const more = left.length > mostNamed ? ` and ${left.length - mostNamed} more` : '';
   return [

@@ -13,7 +13,7 @@ const pod = (name: string, podIP: string, spec: Pod['spec'] = {}, phase = 'Runni
 const pods = [
   pod('routed', '10.42.1.7'),
   pod('old', '172.17.0.4'),
-  pod('port', '172.17.0.5', { containers: [{ name: 'c', ports: [{ containerPort: 80, hostPort: 80 }] }] }),
+  pod('port', '172.17.0.5', { containers: [{ name: 'c', ports: [{ containerPort: 80, hostPort: 80, hostIP: '::1' }] }] }),
   pod('host', '10.0.0.1', { hostNetwork: true }),
   pod('done', '172.17.0.6', {}, 'Succeeded'),
   pod('waits', '', {}, 'Pending'),

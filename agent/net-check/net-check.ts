@@ -3,6 +3,7 @@ import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { addressNumber, isInRange, parseAddressRange } from '../../api/meta/address-range.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { portMappings } from '../config/container-config.ts';
+import { canPublish } from '../host-ports/table-service.ts';
 import { createLimit } from '../limit.ts';
 import { gatewayAddressOf } from '../pod-network/gateway-link.ts';
 import type { NetworkState, NodePodNetwork } from '../pod-network/node-pod-network.ts';
@@ -94,6 +95,7 @@ function enginePodsOf(pods: readonly Pod[], range: string | undefined): EnginePo
   return pods.flatMap((pod) => {
     const address = addressNumber(pod.status?.podIP ?? '');
     if (address === undefined || pod.spec?.hostNetwork === true || isFinished(pod)) return [];
-    return own && isInRange(own, address) ? [] : [{ key: objectKey(pod), hasHostPort: portMappings(pod).length > 0 }];
+    if (own && isInRange(own, address)) return [];
+    return [{ key: objectKey(pod), staysThere: !portMappings(pod).every(canPublish) }];
   });
 }

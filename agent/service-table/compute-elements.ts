@@ -1,4 +1,5 @@
-import { BlockList, isIPv4 } from 'node:net';
+import { isIPv4 } from 'node:net';
+import { addressNumber, isInRange, parseAddressRange } from '../../api/meta/address-range.ts';
 import { allowedSources } from './allowed-sources.ts';
 import { type Choice, chooseEndpoints } from './choose-endpoints.ts';
 import { isStanding, nameOfChain, outsideOffset, type SetName, type Spread, type TableSettings } from './layout.ts';
@@ -33,11 +34,7 @@ interface Front {
 }
 
 /** IPv4 as the number that stands in a mark. */
-const addressNumber = (address: string): string =>
-  `0x${address
-    .split('.')
-    .map((part) => Number(part).toString(16).padStart(2, '0'))
-    .join('')}`;
+const markOf = (address: string): string => `0x${(addressNumber(address) ?? 0).toString(16).padStart(8, '0')}`;
 
 /**
  * What a Service needs in the table. What nft would refuse (ports and addresses that are none) is passed over, so that
@@ -66,12 +63,11 @@ function outsideOf(
   { podRanges, serviceRanges }: Pick<TableSettings, 'podRanges' | 'serviceRanges'>,
 ): string[] {
   if (addresses.length === 0) return [];
-  const inside = new BlockList();
-  for (const range of [...podRanges, ...serviceRanges]) {
-    const [first = '', bits] = range.split('/');
-    inside.addSubnet(first, Number(bits));
-  }
-  return addresses.filter((address) => isIPv4(address) && !inside.check(address));
+  const inside = [...podRanges, ...serviceRanges].map(parseAddressRange);
+  return addresses.filter((address) => {
+    const number = addressNumber(address);
+    return number !== undefined && !inside.some((range) => isInRange(range, number));
+  });
 }
 
 /** Elements of ports that another program holds on single addresses. */
@@ -163,7 +159,7 @@ class Content {
         this.add(`${prefix}endpoints`, place, target);
         return;
       }
-      const number = addressNumber(endpoint.address);
+      const number = markOf(endpoint.address);
       this.add(`${prefix}choices`, place, number);
       this.add(`${prefix}living${from === 'outside' ? '_outside' : ''}`, `${front.key} . ${number}`, target);
     });

@@ -22,7 +22,7 @@ const must = async (host: Host, script: string): Promise<string> => {
   return stdout;
 };
 
-/** Says who is asked, and the address of who asks. */
+/** Answers with its own name and the address of its client. */
 const server = `mkdir -p /www/cgi-bin; printf '#!/bin/sh\\necho; echo $(hostname) $REMOTE_ADDR\\n' >/www/cgi-bin/who; chmod +x /www/cgi-bin/who
 trap "kill $!; exit 0" TERM; httpd -f -p 80 -h /www & wait`;
 const podSpec: NonNullable<Pod['spec']> = {

@@ -69,8 +69,8 @@ class World {
       },
       ports: {
         async take(holder, mappings) {
-          if (world.portError) throw new PortTakenError(mappings[0]!, world.portError);
           world.ports.set(holder, { mappings });
+          if (world.portError) throw new PortTakenError(mappings[0]!, world.portError);
         },
         async publish(holder, address) {
           world.ports.set(holder, { ...world.ports.get(holder)!, address });
@@ -145,7 +145,7 @@ describe('ports of the machine', () => {
       code: 'port-in-use',
       message: expect.stringContaining('host port 8080/TCP is in use on this machine'),
     });
-    expect(world.sandboxes.size).toBe(0);
+    expect([world.sandboxes.size, world.ports.size]).toEqual([0, 0]);
   });
 
   it('at an address that the machine does not have fail the sandbox, and say so', async () => {

@@ -131,6 +131,8 @@ class RoutedSandboxes {
     try {
       await this.#network.ports.take(holder, portMappings);
     } catch (error) {
+      // Also those that passed over from the pod's sandbox before.
+      this.#network.ports.withdraw(holder);
       if (!(error instanceof PortTakenError)) throw error;
       throw portUnavailable(identity, error);
     }
