@@ -43,8 +43,7 @@ export class KeptFile {
     this.#isDirty = false;
     const { file, known, words, logger } = this.#options;
     try {
-      await writeFile(`${file}.new`, JSON.stringify(known()), { mode: 0o600 });
-      await rename(`${file}.new`, file);
+      await replaceFile(file, known());
       this.#failed = '';
     } catch (error) {
       this.#isDirty = true;
@@ -53,4 +52,10 @@ export class KeptFile {
       this.#failed = message;
     }
   }
+}
+
+/** Writes a file of JSON that is its owner's alone; readers see the old one or the new one whole. */
+export async function replaceFile(file: string, content: unknown): Promise<void> {
+  await writeFile(`${file}.new`, JSON.stringify(content), { mode: 0o600 });
+  await rename(`${file}.new`, file);
 }

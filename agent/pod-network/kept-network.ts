@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAddressRange } from '../../api/meta/address-range.ts';
 import { systemClock } from '../../client/clock.ts';
+import { replaceFile } from '../kept-file.ts';
 import type { LinkOwner } from './link-commands.ts';
 import { type ClusterRanges, PodNetwork } from './pod-network.ts';
 import { createShell } from './shell.ts';
@@ -36,11 +37,7 @@ export function readKept(nodeDir: string): Kept | undefined {
   }
 }
 
-export async function writeKept(nodeDir: string, kept: Kept): Promise<void> {
-  const file = keptFile(nodeDir);
-  await writeFile(`${file}.new`, JSON.stringify(kept), { mode: 0o600 });
-  await rename(`${file}.new`, file);
-}
+export const writeKept = (nodeDir: string, kept: Kept): Promise<void> => replaceFile(keptFile(nodeDir), kept);
 
 export const rangesOf = ({ pods, services }: ClusterNetwork): ClusterRanges => ({
   pods: pods.map(parseAddressRange),
