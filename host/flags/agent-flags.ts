@@ -26,7 +26,7 @@ export function withAgentTuning(command: Command): Command {
   command
     .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
     .option('--warm-sandboxes <number>', warmHelp, parseWarm)
-    .option('--pod-network <kind>', `${podNetworkHelp} (default: engine)`, parsePodNetwork)
+    .option('--pod-network <kind>', podNetworkHelp, parsePodNetwork)
     .option('--pod-manifest-path <path>', staticPodsHelp, parseStaticPodPath)
     .option('--max-container-restart-period <span>', `${restartPeriodHelp} (default: 5m)`)
     .option('--max-container-pids <number>', pidsHelp, parsePids);

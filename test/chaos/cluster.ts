@@ -34,20 +34,8 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** `count` hosts, all ready, with these flags of `up` and `join`. What an earlier run has left is removed first. */
-export const createCluster = (count: number, ...flags: readonly string[]): Promise<Cluster> =>
-  createClusterWith({ count, flags, serverFlags: [] });
-
-export interface ClusterOptions {
-  readonly count: number;
-  /** Of `up` and `join`. */
-  readonly flags: readonly string[];
-  /** Of `up` alone. */
-  readonly serverFlags: readonly string[];
-}
-
-/** The same, with flags of the server. */
-export async function createClusterWith({ count, flags, serverFlags }: ClusterOptions): Promise<Cluster> {
+/** `count` hosts, all ready; `serverFlags` are of the server's `up`. What an earlier run has left is removed first. */
+export async function createCluster(count: number, ...serverFlags: readonly string[]): Promise<Cluster> {
   const cluster = (...args: readonly string[]) =>
     run('env', ['BERTH_CLUSTER=8', `BERTH_CLUSTER_DIR=${disks}`, join(tree, 'hack/cluster'), ...args], '');
   const must = async (outcome: Promise<Outcome>): Promise<string> => {
@@ -67,10 +55,10 @@ export async function createClusterWith({ count, flags, serverFlags }: ClusterOp
   /** Returns the words of the line that a host joins with. Each host has a configuration of its own. */
   async function start(): Promise<string[]> {
     await must(cluster('up', String(count)));
-    await must(berth('h1', 'up', '--detach', '--advertise', '10.117.8.1', ...flags, ...serverFlags));
+    await must(berth('h1', 'up', '--detach', '--advertise', '10.117.8.1', ...serverFlags));
     const [, ...words] = (await must(berth('h1', 'token', 'create'))).trim().split(' ');
     const others = Array.from({ length: count - 1 }, (_, index) => `h${index + 2}`);
-    await Promise.all(others.map((host) => must(berth(host, ...words, '--detach', ...flags))));
+    await Promise.all(others.map((host) => must(berth(host, ...words, '--detach'))));
     return words;
   }
 
