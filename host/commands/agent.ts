@@ -48,7 +48,7 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
   const { options, held } = await nodeConnection(flags);
   const client = connect(options);
   const imageOptions = imageOptionsOf(flags);
-  const { nodeName, dataDir, sandboxImage, warmSandboxes, maxContainerPids, dockerSocket } = flags;
+  const { nodeName, dataDir, sandboxImage, maxContainerPids, dockerSocket } = flags;
   const staticPodPath = flags.podManifestPath || undefined;
   const maxContainerRestartMs = parseRestartPeriod(flags.maxContainerRestartPeriod);
   try {
@@ -60,7 +60,6 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
           nodeName,
           dataDir,
           sandboxImage,
-          warmSandboxes,
           maxContainerPids,
           podNetwork: podNetworkOf(flags.podNetwork),
           dockerSocket,

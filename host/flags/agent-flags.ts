@@ -5,7 +5,6 @@ import { type PodNetworkKind, podNetworkError, podNetworkHelp } from './pod-netw
 import { restartPeriodHelp } from './restart-period.ts';
 import { logLevelOption } from './server-flags.ts';
 import { parseStaticPodPath, staticPodsHelp } from './static-pods-flag.ts';
-import { warmError, warmHelp } from './warm-flag.ts';
 
 const pidsHelp =
   'how many processes and threads each container may have; 0 for no limit (default: 4096, or what the machine allows)';
@@ -15,7 +14,6 @@ const mostPids = 4_194_304;
 /** How an agent behaves, wherever it runs; `berth up` and `berth join` take these flags too. */
 export interface AgentTuning extends ImageFlags, RegistrationFlags {
   readonly sandboxImage?: string;
-  readonly warmSandboxes?: number;
   readonly maxContainerRestartPeriod?: string;
   readonly maxContainerPids?: number;
   readonly podManifestPath?: string;
@@ -25,7 +23,6 @@ export interface AgentTuning extends ImageFlags, RegistrationFlags {
 export function withAgentTuning(command: Command): Command {
   command
     .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
-    .option('--warm-sandboxes <number>', warmHelp, parseWarm)
     .option('--pod-network <kind>', podNetworkHelp, parsePodNetwork)
     .option('--pod-manifest-path <path>', staticPodsHelp, parseStaticPodPath)
     .option('--max-container-restart-period <span>', `${restartPeriodHelp} (default: 5m)`)
@@ -42,10 +39,4 @@ function parsePodNetwork(text: string): string {
   const error = podNetworkError(text);
   if (error !== undefined) throw new InvalidArgumentError(error);
   return text;
-}
-
-function parseWarm(text: string): number {
-  const error = warmError(text);
-  if (error !== undefined) throw new InvalidArgumentError(error);
-  return Number(text);
 }
