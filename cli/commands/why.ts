@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { badRequest, isPermissionDenied, isUnimplemented } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { serviceLabels } from '../../api/meta/service-names.ts';
 import { parseResourceArguments } from '../args/resource-args.ts';
 import { type Session, withSession } from '../session.ts';
 
@@ -75,17 +76,23 @@ async function showService({ client, namespace }: Session, name: string, { all, 
     import('../../api/codec/json.ts'),
     import('../../api/kinds/index.ts'),
   ]);
-  const [service, { items }, policies] = await Promise.all([
+  // What only says more: a user who may not read it, or a server that has none, gets the rest of the answer.
+  const orNone = async <T>(list: Promise<{ readonly items: readonly T[] }>): Promise<readonly T[]> => {
+    try {
+      return (await list).items;
+    } catch (error) {
+      if (isPermissionDenied(error) || isUnimplemented(error)) return [];
+      throw error;
+    }
+  };
+  const [service, { items }, slices, policies] = await Promise.all([
     client.services.get({ namespace, name }),
     listAll(client.pods, { namespace }),
-    // They only say more: a user who may not read them, or a server that has none, gets the rest of the answer.
-    listAll(client.networkPolicies, { namespace }).catch((error: unknown) => {
-      if (isPermissionDenied(error) || isUnimplemented(error)) return { items: [] };
-      throw error;
-    }),
+    orNone(listAll(client.endpointSlices, { namespace, labelSelector: `${serviceLabels.serviceName}=${name}` })),
+    orNone(listAll(client.networkPolicies, { namespace })),
   ]);
   const trees = items.map((pod) => toJson(kindNamed('Pod'), pod));
-  const answer = answerOfService({ service, pods: items, trees, policies: policies.items, now: Date.now() });
+  const answer = answerOfService({ service, pods: items, trees, slices, policies, now: Date.now() });
   process.stdout.write(output === 'json' ? `${JSON.stringify(answer, undefined, 2)}\n` : answerText(answer, { all }));
 }
 

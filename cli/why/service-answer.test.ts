@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { toJson } from '../../api/codec/json.ts';
-import type { NetworkPolicy, Pod, ServiceSpec, ServiceStatus } from '../../api/generated/types.ts';
+import type { EndpointSlice, NetworkPolicy, Pod, ServiceSpec, ServiceStatus } from '../../api/generated/types.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import { answerOfService } from './service-answer.ts';
 import { answerText } from './workload-report.ts';
@@ -30,11 +30,17 @@ const crashing = {
   ],
 };
 
+interface Facts {
+  readonly name?: string;
+  readonly status?: ServiceStatus;
+  readonly slices?: readonly EndpointSlice[];
+}
+
 function why(
   pods: readonly Pod[],
   spec: ServiceSpec = {},
   policies: readonly NetworkPolicy[] = [],
-  { name = 'web', status = {} }: { readonly name?: string; readonly status?: ServiceStatus } = {},
+  { name = 'web', status = {}, slices = [] }: Facts = {},
 ): string {
   const ports = [{ port: 80, protocol: 'TCP', targetPort: { type: 1, strVal: 'web' } }];
   const service = {
@@ -43,7 +49,7 @@ function why(
     status,
   };
   const trees = pods.map((pod) => toJson(kindNamed('Pod'), pod));
-  return answerText(answerOfService({ service, pods, trees, policies, now: 0 }));
+  return answerText(answerOfService({ service, pods, trees, slices, policies, now: 0 }));
 }
 
 it('a service whose pods serve is well', () => {
@@ -60,6 +66,17 @@ its selector matches no pod: app=web,tier=front
   "berth get pods --show-labels" shows the labels of all
 `);
   expect(why([podOf('a', { labels: { app: 'web' } })])).toContain('pod a comes near, but has no label tier');
+});
+
+it('says of a pod that is ready and no endpoint that its address is not reached', () => {
+  const [listed, left] = [podOf('a'), podOf('b', { status: { podIP: '172.17.0.2' } })].map((pod, i) => ({
+    ...pod,
+    metadata: { ...pod.metadata, uid: `u${i}` },
+  }));
+  const slices = [{ endpoints: [{ targetRef: { uid: 'u0' } }] }];
+  const text = why([listed!, left!], {}, [], { slices });
+  expect(text).toContain('has endpoints, but not all is well: 1 of 2 pods with app=web,tier=front serve.');
+  expect(text).toContain('one pod is ready, and no endpoint\n  b\n  b has the address 172.17.0.2 of its engine');
 });
 
 it('pods that are not ready are said with the reason', () => {

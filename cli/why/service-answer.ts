@@ -1,4 +1,4 @@
-import type { NetworkPolicy, Pod, Service, ServicePort } from '../../api/generated/types.ts';
+import type { EndpointSlice, NetworkPolicy, Pod, Service, ServicePort } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
@@ -16,13 +16,15 @@ export interface ServiceFacts {
   /** All pods of its namespace, typed and as JSON, in one order. */
   readonly pods: readonly Pod[];
   readonly trees: readonly Tree[];
+  /** Its own. */
+  readonly slices: readonly EndpointSlice[];
   /** Of its namespace. */
   readonly policies: readonly NetworkPolicy[];
   readonly now: number;
 }
 
 /** Whether a service has endpoints, and why not. Pure. */
-export function answerOfService({ service, pods, trees, policies, now }: ServiceFacts): WhyAnswer {
+export function answerOfService({ service, pods, trees, slices, policies, now }: ServiceFacts): WhyAnswer {
   const { metadata = {}, spec = {} } = service;
   const answer = (state: WhyAnswer['state'], said: string, obstacles: WhyObstacle[] = [], notes: string[] = []): WhyAnswer => ({
     kind: 'Service',
@@ -46,9 +48,10 @@ export function answerOfService({ service, pods, trees, policies, now }: Service
   const matched = pods.flatMap((pod, i) => (matches(selector, pod) && !isFinished(pod) ? [{ pod, tree: trees[i] ?? {} }] : []));
   const words = formatLabels(selector);
   if (matched.length === 0) return answer('stuck', 'has no endpoints', [nothingMatches(selector, words, pods), ...waits]);
-  const serving = matched.filter(({ pod }) => isServing(service, pod));
+  const left = leftOut(service, matched, slices);
+  const serving = matched.filter(({ pod }) => isServing(service, pod) && !left.includes(pod));
   const selected = matched.map(({ pod }) => pod);
-  const obstacles = [...waits, ...portObstacles(service, selected), ...troubles(matched, now)];
+  const obstacles = [...waits, ...portObstacles(service, selected), ...unreached(left), ...troubles(matched, now)];
   const notes = closedDoors(policies, selected);
   const counts = `${serving.length} of ${matched.length} pods with ${words} serve`;
   if (serving.length === 0) return answer('stuck', `has no endpoint that serves: ${counts}`, obstacles, notes);
@@ -65,6 +68,25 @@ function isServing({ spec }: Service, pod: Pod): boolean {
   return pod.status?.podIP
     ? spec?.publishNotReadyAddresses === true || (isPodReady(pod) && !pod.metadata?.deletionTimestamp)
     : false;
+}
+
+/** Pods that would serve, and stand in no slice. While there is no slice at all the controllers are behind. */
+function leftOut(service: Service, matched: readonly { readonly pod: Pod }[], slices: readonly EndpointSlice[]): Pod[] {
+  if (slices.length === 0) return [];
+  const listed = new Set(slices.flatMap(({ endpoints = [] }) => endpoints.map(({ targetRef }) => targetRef?.uid)));
+  const pods = matched.map(({ pod }) => pod);
+  return pods.filter((pod) => isServing(service, pod) && !listed.has(pod.metadata?.uid));
+}
+
+function unreached(pods: readonly Pod[]): WhyObstacle[] {
+  if (pods.length === 0) return [];
+  const what = `${pods.length === 1 ? 'one pod is' : `${pods.length} pods are`} ready, and no endpoint`;
+  const [{ metadata, spec, status } = {}] = pods;
+  const details = [
+    `${metadata?.name} has the address ${status?.podIP} of its engine's network, which other nodes do not reach`,
+    `delete it, so that it is made anew in the pods' network; "berth net check ${spec?.nodeName}" says whether its node has one`,
+  ];
+  return [{ what, pods: pods.map((pod) => pod.metadata?.name ?? ''), details }];
 }
 
 /** Why a service of type LoadBalancer has no address at a load balancer, or not the one that it should have. */

@@ -5,6 +5,7 @@ import { labels } from '../../api/meta/well-known.ts';
 import type { Clock, Informer, ResourceWrites } from '../../client/index.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
+import { rememberRanges } from '../node-pod-ranges.ts';
 import { OwnWrites } from '../owned-pods/own-writes.ts';
 import { Pace } from '../owned-pods/pace.ts';
 import { namespaceIndexers } from '../owned-pods/pod-index.ts';
@@ -74,6 +75,7 @@ export class EndpointSliceController implements Controller {
       service,
       pods: selected,
       slices: slices.lister.byIndex('service', key),
+      rangesOf: rememberRanges((node) => nodes.lister.get(node)),
       zoneOf: (node) => nodes.lister.get(node)?.metadata?.labels?.[labels.zone],
     });
     const note = ({ metadata }: EndpointSlice): void => this.#own.note(key, slices, metadata?.resourceVersion);

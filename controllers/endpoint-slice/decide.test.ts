@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { EndpointSlice, Pod, Service } from '../../api/generated/types.ts';
 import type { SlicePlan as Plan } from '../slices/write.ts';
 import { decideSlices, mostInSlice } from './decide.ts';
-import { type PodFacts, podOf, serviceOf } from './test-services.ts';
+import { type PodFacts, podOf, podRanges, serviceOf } from './test-services.ts';
 
 type SlicePlan = Plan<EndpointSlice>;
 const zoneOf = (node: string) => (node === 'n1' ? 'z1' : undefined);
@@ -21,7 +21,7 @@ function carriedOut(slices: readonly EndpointSlice[], plan: SlicePlan): Endpoint
 }
 
 function decide(pods: readonly Pod[], slices: readonly EndpointSlice[] = [], service: Service = serviceOf()): SlicePlan {
-  return decideSlices({ service, pods, slices, zoneOf });
+  return decideSlices({ service, pods, slices, zoneOf, rangesOf: () => podRanges });
 }
 
 const slicesFor = (pods: readonly Pod[], service = serviceOf()): EndpointSlice[] => carriedOut([], decide(pods, [], service));
@@ -88,9 +88,13 @@ describe('the slice of a service', () => {
     expect(slicesFor([pod])[0]?.endpoints?.[0]?.addresses).toEqual(['192.0.2.7']);
   });
 
-  it('has two pods of one address, as engines of several hosts give it', () => {
-    const pods = [podOf('p1', { status: { podIP: '172.17.0.2' } }), podOf('p2', { status: { podIP: '172.17.0.2' } })];
-    expect(sizes(slicesFor(pods))).toEqual([2]);
+  it('has no pod with an address outside of its node’s ranges, where the node has some', () => {
+    const pods = [podOf('p1'), podOf('p2', { status: { podIP: '172.17.0.2' } })];
+    const namesIn = (ranges: typeof podRanges) =>
+      decideSlices({ service: serviceOf(), pods, slices: [], zoneOf, rangesOf: () => ranges }).create.flatMap(
+        ({ endpoints = [] }) => endpoints.map(({ targetRef }) => targetRef?.name),
+      );
+    expect([namesIn(podRanges), namesIn([])]).toEqual([['p1'], ['p1', 'p2']]);
   });
 
   it('has the names of the pods of its StatefulSet', () => {

@@ -3,6 +3,7 @@ import { isHeadless } from '../../api/kinds/service/defaults.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { controllerReference } from '../../api/meta/owner.ts';
 import { managers, serviceLabels } from '../../api/meta/service-names.ts';
+import type { RangesOf } from '../node-pod-ranges.ts';
 import { type Packing, packSlices } from '../slices/pack.ts';
 import type { SlicePlan } from '../slices/write.ts';
 import { addressOf, endpointOf, type Family, mayServe, portsOf } from './pod-endpoint.ts';
@@ -20,6 +21,7 @@ export interface SliceView {
   readonly slices: readonly EndpointSlice[];
   /** The zone of a node. */
   zoneOf(node: string): string | undefined;
+  readonly rangesOf: RangesOf;
 }
 
 /** Endpoints of the same ports stand in the same slices. */
@@ -52,14 +54,14 @@ export function decideSlices(view: SliceView): SlicePlan<EndpointSlice> {
 }
 
 /** The groups of the service's pods; for a family without any an empty one. */
-function groupsOf({ service, pods, zoneOf }: SliceView): Group[] {
+function groupsOf({ service, pods, zoneOf, rangesOf }: SliceView): Group[] {
   if (service.spec?.type === 'ExternalName') return [];
   const groups = new Map<string, Group>();
   const families = (service.spec?.ipFamilies?.length ? service.spec.ipFamilies : ['IPv4']) as Family[];
   for (const family of families) {
     let isEmpty = true;
     for (const pod of pods) {
-      const address = mayServe(pod) ? addressOf(pod, family) : undefined;
+      const address = mayServe(pod, rangesOf) ? addressOf(pod, family) : undefined;
       if (address === undefined) continue;
       isEmpty = false;
       const ports = portsOf(service, pod);

@@ -2,6 +2,7 @@ import type { ContainerPort, Endpoint, EndpointPort, Pod, Service, ServicePort }
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { ipVersion } from '../../api/meta/ip.ts';
+import { isInRanges, type RangesOf } from '../node-pod-ranges.ts';
 
 /** The address types of slices that hold pods. */
 export type Family = 'IPv4' | 'IPv6';
@@ -18,8 +19,16 @@ export function addressOf(pod: Pod, family: Family): string | undefined {
   return addressesOf(pod).find((address) => `IPv${ipVersion(address)}` === family);
 }
 
-/** Whether the pod may be an endpoint: it has not ended. */
-export const mayServe = (pod: Pod): boolean => !isFinished(pod);
+/**
+ * Whether the pod may be an endpoint: it has not ended, and other nodes reach it. Addresses of an engine's network are
+ * the same on several hosts.
+ */
+export function mayServe(pod: Pod, rangesOf: RangesOf): boolean {
+  const { hostNetwork, nodeName = '' } = pod.spec ?? {};
+  if (isFinished(pod)) return false;
+  const ranges = hostNetwork ? [] : rangesOf(nodeName);
+  return ranges.length === 0 || addressesOf(pod).some((address) => isInRanges(address, ranges));
+}
 
 /** What a slice says of a pod. */
 export function endpointOf(service: Service, pod: Pod, address: string, zone: string | undefined): Endpoint {

@@ -1,6 +1,10 @@
 import type { Pod, PodSpec, PodStatus, Service, ServiceSpec } from '../../api/generated/types.ts';
+import { parseIpBlock } from '../../api/meta/ip-block.ts';
 
 // Services and their pods, for tests.
+
+/** Of the nodes that they are on. */
+export const podRanges = ['10.42.0.0/16', 'fd00::/8'].flatMap((text) => parseIpBlock(text) ?? []);
 
 export function serviceOf(spec: ServiceSpec = {}, name = 'web'): Service {
   return {

@@ -1,10 +1,11 @@
 import { isNotFound } from '../../api/errors/index.ts';
-import type { Endpoints, Pod, Service } from '../../api/generated/types.ts';
+import type { Endpoints, Node, Pod, Service } from '../../api/generated/types.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { managers, serviceLabels } from '../../api/meta/service-names.ts';
 import type { Clock, Informer, ResourceWrites } from '../../client/index.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
+import { rememberRanges } from '../node-pod-ranges.ts';
 import { OwnWrites } from '../owned-pods/own-writes.ts';
 import { Pace } from '../owned-pods/pace.ts';
 import { namespaceIndexers } from '../owned-pods/pod-index.ts';
@@ -20,6 +21,7 @@ export interface EndpointsOptions {
   readonly services: Informer<Service>;
   /** Outlines suffice. With the index "namespace". */
   readonly pods: Informer<Pod>;
+  readonly nodes: Informer<Node>;
   readonly endpoints: Informer<Endpoints>;
   readonly writes: Pick<ResourceWrites<Endpoints>, 'create' | 'update' | 'delete'>;
   readonly clock: Clock;
@@ -48,7 +50,7 @@ export class EndpointsController implements Controller {
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Again | undefined> {
-    const { services, pods, endpoints, writes } = this.#options;
+    const { services, pods, nodes, endpoints, writes } = this.#options;
     if (!this.#own.areShown(key)) return { afterMs: unshownRetryMs };
     const [service, before] = [services.lister.get(key), endpoints.lister.get(key)];
     if (!service || service.metadata?.deletionTimestamp || !hasSelector(service)) {
@@ -59,7 +61,8 @@ export class EndpointsController implements Controller {
     const selected = podsOfService(pods.lister, service);
     const later = this.#pace.delay(key, selected.length);
     if (later) return later;
-    const next = decideEndpoints(service, selected, before);
+    const rangesOf = rememberRanges((node) => nodes.lister.get(node));
+    const next = decideEndpoints({ service, pods: selected, before, rangesOf });
     if (!next) return undefined;
     const written = await (before ? writes.update(next, {}, { signal }) : writes.create(next, {}, { signal }));
     this.#own.note(key, endpoints, written.metadata?.resourceVersion);
@@ -88,12 +91,14 @@ export const endpointsDefinition: ControllerDefinition = {
   watches: {
     Service: { whole: true, indexers: serviceIndexers },
     Pod: { indexers: namespaceIndexers },
+    Node: { whole: true },
     Endpoints: { whole: true },
   },
   create: ({ informer, writer, clock }) =>
     new EndpointsController({
       services: informer('Service'),
       pods: informer('Pod'),
+      nodes: informer('Node'),
       endpoints: informer('Endpoints'),
       writes: writer.resource('Endpoints'),
       clock,

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Endpoints, Pod, Service } from '../../api/generated/types.ts';
-import { podOf, serviceOf } from '../endpoint-slice/test-services.ts';
+import { podOf, podRanges, serviceOf } from '../endpoint-slice/test-services.ts';
 import { decideEndpoints, mostAddresses } from './decide.ts';
 
 const decide = (pods: readonly Pod[], before?: Endpoints, service: Service = serviceOf()): Endpoints | undefined =>
-  decideEndpoints(service, pods, before);
+  decideEndpoints({ service, pods, before, rangesOf: () => podRanges });
 
 describe('the endpoints of a service', () => {
   it('have the name of the service, the pods that serve, and those that do not', () => {

@@ -3,6 +3,7 @@ import { isHeadless } from '../../api/kinds/service/defaults.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { managers, overCapacityAnnotation, serviceLabels } from '../../api/meta/service-names.ts';
 import { addressOf, endpointOf, type Family, hostnameOf, mayServe, portsOf, targetOf } from '../endpoint-slice/pod-endpoint.ts';
+import type { RangesOf } from '../node-pod-ranges.ts';
 
 /** Kubernetes' figure; EndpointSlices hold any number. */
 export const mostAddresses = 1000;
@@ -13,12 +14,21 @@ interface Place {
   readonly ports: readonly EndpointPort[];
 }
 
+export interface EndpointsView {
+  readonly service: Service;
+  /** Those that its selector matches. */
+  readonly pods: readonly Pod[];
+  /** As they are stored. */
+  readonly before: Endpoints | undefined;
+  readonly rangesOf: RangesOf;
+}
+
 /**
  * The Endpoints that a service should have; undefined when those that there are say the same. Pods on their way out
  * are left out, unless the service publishes what is not ready.
  */
-export function decideEndpoints(service: Service, pods: readonly Pod[], before: Endpoints | undefined): Endpoints | undefined {
-  const places = placesOf(service, pods);
+export function decideEndpoints({ service, pods, before, rangesOf }: EndpointsView): Endpoints | undefined {
+  const places = placesOf(service, pods, rangesOf);
   const kept = mostUseful(places);
   const next: Endpoints = {
     metadata: metadataOf(service, before, kept.length < places.length),
@@ -28,11 +38,11 @@ export function decideEndpoints(service: Service, pods: readonly Pod[], before: 
   return before && equalValues(parts(next), parts(before)) ? undefined : next;
 }
 
-function placesOf(service: Service, pods: readonly Pod[]): Place[] {
+function placesOf(service: Service, pods: readonly Pod[], rangesOf: RangesOf): Place[] {
   if (service.spec?.type === 'ExternalName') return [];
   const family = (service.spec?.ipFamilies?.[0] ?? 'IPv4') as Family;
   return pods.flatMap((pod) => {
-    const ip = mayServe(pod) ? addressOf(pod, family) : undefined;
+    const ip = mayServe(pod, rangesOf) ? addressOf(pod, family) : undefined;
     if (ip === undefined) return [];
     const { conditions } = endpointOf(service, pod, ip, undefined);
     if (conditions?.terminating && !service.spec?.publishNotReadyAddresses) return [];

@@ -2,10 +2,10 @@ import type { Namespace, NetworkPolicy, Node, Pod, PodAddressSlice } from '../..
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { namedPortsOf } from '../../api/kinds/pod/named-ports.ts';
 import { equalValues } from '../../api/meta/equal.ts';
-import { type IpBlock, parseIpBlock } from '../../api/meta/ip-block.ts';
 import type { Clock, Informer, ResourceWrites } from '../../client/index.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
+import { rangesIn, rememberRanges } from '../node-pod-ranges.ts';
 import { OwnWrites } from '../owned-pods/own-writes.ts';
 import { Pace } from '../owned-pods/pace.ts';
 import { namespaceIndexers } from '../owned-pods/pod-index.ts';
@@ -102,19 +102,7 @@ export class PodAddressController implements Controller {
   }
 }
 
-const rangesIn = ({ spec }: Node): readonly string[] =>
-  spec?.podCIDRs?.length ? spec.podCIDRs : spec?.podCIDR ? [spec.podCIDR] : [];
 const hasOtherRanges = (next: Node, old: Node): boolean => !equalValues(rangesIn(next), rangesIn(old));
-
-/** The ranges of nodes, each parsed once. */
-function rememberRanges(nodeOf: (name: string) => Node | undefined): (name: string) => readonly IpBlock[] {
-  const known = new Map<string, readonly IpBlock[]>();
-  return (name) => {
-    const ranges = known.get(name) ?? rangesIn(nodeOf(name) ?? {}).flatMap((text) => parseIpBlock(text) ?? []);
-    known.set(name, ranges);
-    return ranges;
-  };
-}
 
 function isOtherNamespace({ metadata: next = {} }: Namespace, { metadata: old = {} }: Namespace): boolean {
   return !equalValues([next.labels, next.uid, next.deletionTimestamp], [old.labels, old.uid, old.deletionTimestamp]);

@@ -3,8 +3,9 @@ import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { namedPortsOf } from '../../api/kinds/pod/named-ports.ts';
 import { mostNamedPorts, mostPodsInSlice } from '../../api/kinds/pod-address-slice/validate.ts';
 import { equalValues } from '../../api/meta/equal.ts';
-import { blockContains, blockOfAddress, type IpBlock } from '../../api/meta/ip-block.ts';
+import type { IpBlock } from '../../api/meta/ip-block.ts';
 import { addressesOf } from '../endpoint-slice/pod-endpoint.ts';
+import { isInRanges } from '../node-pod-ranges.ts';
 import { type Packing, packSlices } from '../slices/pack.ts';
 import type { SlicePlan } from '../slices/write.ts';
 
@@ -67,10 +68,7 @@ export function podAddressOf(pod: Pod, rangesOf: NamespaceView['rangesOf']): Pod
   const { nodeName } = spec;
   if (!nodeName || spec.hostNetwork || isFinished(pod)) return undefined;
   const ranges = rangesOf(nodeName);
-  const podIPs = addressesOf(pod).filter((text) => {
-    const address = blockOfAddress(text);
-    return address !== undefined && ranges.some((range) => blockContains(range, address));
-  });
+  const podIPs = addressesOf(pod).filter((text) => isInRanges(text, ranges));
   if (podIPs.length === 0) return undefined;
   const { name = '', uid = '', labels = {} } = metadata;
   const ports = namedPortsOf(pod).slice(0, mostNamedPorts);
