@@ -99,3 +99,23 @@ it('prunes the members of a set that are no longer in the manifests, in every na
   expect(await apply(before)).toMatchObject({ code: 1, out: '', err: expect.stringContaining('keeps a set of kubectl/v1.27') });
   await cli.berth('config', 'set-context', '--current', '--namespace=default');
 });
+
+it('applies, compares, shows and deletes what a kustomization builds', async () => {
+  const folder = await files('built', {
+    'kustomization.yaml':
+      'resources: [a.yaml]\nnamePrefix: my-\nnamespace: default\nconfigMapGenerator: [{name: made, literals: [a=1]}]\n',
+    'a.yaml': configMap('a'),
+  });
+  const built = (await cli.berth('kustomize', folder)).out;
+  const [, made] = /name: (my-made-\w{10})\n/.exec(built) ?? [];
+  expect(built).toContain('kind: ConfigMap');
+  expect((await cli.berth('diff', '-k', folder)).out).toContain('+  name: my-a');
+  expect((await cli.berth('apply', '-k', folder)).out).toBe(`configmap/my-a created\nconfigmap/${made} created\n`);
+  expect((await cli.berth('get', '-k', folder, '-o', 'name')).out).toBe(`configmap/my-a\nconfigmap/${made}\n`);
+  expect(await cli.berth('apply', '-k', folder, '-f', folder)).toMatchObject({
+    code: 1,
+    err: 'error: -k takes one folder, and no -f beside it\n',
+  });
+  expect((await cli.berth('delete', '-k', folder)).out).toBe(`configmap "my-a" deleted\nconfigmap "${made}" deleted\n`);
+  expect((await cli.berth('create', '-k', folder)).code).toBe(0);
+});
