@@ -16,9 +16,9 @@ export interface ManifestFlags {
 
 /**
  * Reads the manifests behind `-f`: files, folders (their .yaml, .yml and .json files, in order of name) and "-" for
- * standard input, several with commas between them; or what `-k` builds. A source that is not there, or that holds nothing, is an error of
- * the command line: it throws before anything is done. What is wrong in a file is a failed document of its own and
- * leaves the others alone.
+ * standard input, several with commas between them; or what `-k` builds. A source that is not there, or that holds
+ * nothing, is an error of the command line: it throws before anything is done. What is wrong in a file is a failed
+ * document of its own and leaves the others alone.
  */
 export async function readManifests({ filename, recursive = false }: ManifestFlags): Promise<ManifestDocument[]> {
   const [folder] = filename.flatMap((source) => kustomizationFolder(source) ?? []);

@@ -34,7 +34,7 @@ export function applySetId({ kind, namespace, name }: SetParent): string {
   return `applyset-${createHash('sha256').update(text).digest('base64url')}-v1`;
 }
 
-/** What a parent says that the set holds. Throws INVALID_ARGUMENT for an object that is no parent of a set of Berth's. */
+/** What a parent says that the set holds. Throws INVALID_ARGUMENT for what is no parent of a set of Berth's. */
 export function readContents(parent: SetParent, live: JsonObject): SetContents {
   const { labels, annotations } = (isJsonObject(live.metadata) ? live.metadata : {}) as Record<string, Record<string, string>>;
   const what = `the ${parent.kind.singular} "${parent.name}"`;

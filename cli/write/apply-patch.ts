@@ -9,8 +9,8 @@ import { annotations as wellKnown } from '../../api/meta/well-known.ts';
 /**
  * The strategic merge patch that brings `live` to what `wanted` says: fields that `wanted` sets and `live` has
  * differently are set, fields and list items that were applied before (`applied`) and are gone from `wanted` are
- * removed, everything else in `live` is left alone, also when it changes before the patch arrives. `type` is the message
- * of the three. Undefined when there is nothing to change.
+ * removed, everything else in `live` is left alone, also when it changes before the patch arrives. `type` is the
+ * message of the three. Undefined when there is nothing to change.
  */
 export function computeApplyPatch(
   applied: JsonObject | undefined,
