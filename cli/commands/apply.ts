@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import { writeManifests } from '../manifests/each-manifest.ts';
 import type { ManifestFlags } from '../manifests/manifests.ts';
+import { type PruneFlags, readPruneFlags, withPruneFlags } from '../prune/prune-flags.ts';
 import { withSession } from '../session.ts';
 import { planApply } from '../write/apply-object.ts';
 import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags } from '../write/write-options.ts';
 
-type ApplyFlags = WriteFlags & ManifestFlags;
+type ApplyFlags = WriteFlags & ManifestFlags & PruneFlags;
 
 export function registerApply(program: Command): void {
   const command = program
@@ -13,14 +14,23 @@ export function registerApply(program: Command): void {
     .description('Create or update objects to match the manifests')
     .action(async (flags: ApplyFlags, command: Command) => {
       const printer = await WritePrinter.for(flags);
+      const choice = readPruneFlags(flags);
       const { readManifests } = await import('../manifests/manifests.ts');
-      const documents = await readManifests(flags);
-      await withSession(command, (session) =>
-        writeManifests(session, documents, {
-          plan: (document) => planApply(session, document, flags),
+      const { openPruner, selectDocuments } = await import('../prune/pruner.ts');
+      const documents = selectDocuments(await readManifests(flags), flags.selector);
+      await withSession(command, async (session) => {
+        const pruner = choice && (await openPruner(session, choice, documents, flags));
+        await writeManifests(session, documents, {
+          async plan(document) {
+            const plan = await planApply(session, pruner?.member(document) ?? document, flags);
+            pruner?.check(document, plan.live);
+            return plan;
+          },
           print: ({ kind }, object, done) => printer.print(kind, object, done),
-        }),
-      );
+        });
+        await pruner?.prune(printer);
+      });
     });
+  withPruneFlags(command);
   withWriteFlags(withManifestFlags(command, 'file, folder, or - for standard input', { required: true }));
 }

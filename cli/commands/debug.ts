@@ -98,13 +98,19 @@ async function joinPod(
   flags: DebugFlags,
 ): Promise<string> {
   const { quiet, target } = flags;
-  const names = containerNames(await client.pods.get({ namespace, name }));
-  const container = chooseName(names, flags);
+  const pod = await client.pods.get({ namespace, name });
+  const container = chooseName(containerNames(pod), flags);
   if (target !== undefined && !quiet)
     process.stderr.write(`Targeting container "${target}". If you don't see processes from this container it may not run.\n`);
   const added = { ...debugContainer(container, words, flags), ...(target !== undefined && { targetContainerName: target }) };
   const key = { namespace, name, subresource: 'ephemeralcontainers', type: 'strategic' } as const;
-  await client.objects.patch('Pod', key, { spec: { ephemeralContainers: [added] } });
+  const order = [
+    ...(pod.spec?.ephemeralContainers ?? []).map((each) => ({ name: each.ephemeralContainerCommon?.name ?? '' })),
+    { name: container },
+  ];
+  await client.objects.patch('Pod', key, {
+    spec: { '$setElementOrder/ephemeralContainers': order, ephemeralContainers: [added] },
+  });
   return container;
 }
 

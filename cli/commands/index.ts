@@ -46,6 +46,12 @@ export const clientCommands: readonly CommandEntry[] = [
     load: async () => (await import('./replace.ts')).registerReplace,
   },
   {
+    name: 'kustomize',
+    group: 'Create and change objects',
+    description: 'Print the objects that the kustomization in a folder builds',
+    load: async () => (await import('./kustomize.ts')).registerKustomize,
+  },
+  {
     name: 'label',
     group: 'Create and change objects',
     description: 'Set and remove labels of objects: KEY=VALUE sets, KEY- removes',

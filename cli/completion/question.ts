@@ -129,7 +129,7 @@ function flagValue(option: Option, line: Line): Wanted {
     case 'output':
       return { type: 'words', words: formatsIn(option.description).map((word) => ({ word })) };
     default:
-      return /file|dir/i.test(option.attributeName()) ? { type: 'file' } : { type: 'nothing' };
+      return /file|dir|kustomize/i.test(option.attributeName()) ? { type: 'file' } : { type: 'nothing' };
   }
 }
 
@@ -169,7 +169,7 @@ function argumentOf({ command, path, positional }: Line): Wanted {
       if (verb === 'config') return { type: 'context' };
       return verb === 'top' ? { type: 'object', kind: noun === 'nodes' ? 'Node' : 'Pod', before: [] } : { type: 'nothing' };
     default:
-      return /^(source|target|from|to|file)$/.test(argument.name()) ? { type: 'file' } : { type: 'nothing' };
+      return /^(source|target|from|to|file|dir)$/.test(argument.name()) ? { type: 'file' } : { type: 'nothing' };
   }
 }
 

@@ -1,8 +1,8 @@
 import { fromJson, toJson } from '../../api/codec/json.ts';
+import { strategicMerge } from '../../api/codec/strategic-merge.ts';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
 import { asApiError } from '../../api/errors/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
-import { mergePatch } from '../../api/meta/merge-patch.ts';
 import type { JsonObject } from '../../client/index.ts';
 import type { ManifestWrite } from '../manifests/each-manifest.ts';
 import type { Session } from '../session.ts';
@@ -37,7 +37,7 @@ async function dryRun({ client: { objects } }: Session, write: ManifestWrite): P
 }
 
 function askedFor(kind: Kind, live: JsonObject | undefined, write: ManifestWrite): JsonObject {
-  const json = write.verb === 'patch' ? (mergePatch(live ?? {}, write.patch as JsonObject) as JsonObject) : write.object;
+  const json = write.verb === 'patch' ? strategicMerge(kind.message, live ?? {}, write.patch as JsonObject) : write.object;
   const object = fromJson<ApiObject>(kind, json);
   kind.defaults(object);
   return toJson(kind, object) as JsonObject;

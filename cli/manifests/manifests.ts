@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ManifestDocument, parseManifests } from '../../api/codec/yaml.ts';
 import { badRequest } from '../../api/errors/index.ts';
+import { kustomizationFolder } from './kustomization-source.ts';
 
 const endings = /\.(ya?ml|json)$/;
 /** Far more than a person writes; a mistaken path to something huge is noticed before it is read. */
@@ -15,17 +16,28 @@ export interface ManifestFlags {
 
 /**
  * Reads the manifests behind `-f`: files, folders (their .yaml, .yml and .json files, in order of name) and "-" for
- * standard input, several with commas between them. A source that is not there, or that holds nothing, is an error of
- * the command line: it throws before anything is done. What is wrong in a file is a failed document of its own and
- * leaves the others alone.
+ * standard input, several with commas between them; or what `-k` builds. A source that is not there, or that holds
+ * nothing, is an error of the command line: it throws before anything is done. What is wrong in a file is a failed
+ * document of its own and leaves the others alone.
  */
 export async function readManifests({ filename, recursive = false }: ManifestFlags): Promise<ManifestDocument[]> {
+  const [folder] = filename.flatMap((source) => kustomizationFolder(source) ?? []);
+  if (folder !== undefined) {
+    if (filename.length > 1) throw badRequest('-k takes one folder, and no -f beside it');
+    return await buildManifests(folder);
+  }
   const sources = filename.flatMap((source) => (existsSync(source) ? [source] : source.split(',')));
   const files = sources.flatMap((source) => filesOf(source, recursive));
   const documents: ManifestDocument[] = [];
   for (const file of files) documents.push(...(await readFile(file)));
   if (documents.length === 0) throw badRequest(`no objects found in ${files.map(nameOf).join(', ')}`);
   return documents;
+}
+
+/** The lines are those of what `berth kustomize FOLDER` prints. */
+async function buildManifests(folder: string): Promise<ManifestDocument[]> {
+  const { kustomizationText } = await import('../kustomize/text.ts');
+  return parseManifests(kustomizationText(folder), `kustomize ${folder}`);
 }
 
 function filesOf(source: string, recursive: boolean): string[] {

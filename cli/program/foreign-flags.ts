@@ -12,13 +12,11 @@ const instead: Readonly<Record<string, string>> = {
   '--validate': 'the server validates every write strictly: leave the flag out',
   '--server-side': 'apply on the server is not there yet: leave the flag out to apply as kubectl does without it',
   '--force-conflicts': 'it belongs to apply on the server, which is not there yet',
-  '--prune': 'pruning is not there yet: "berth delete -f FILE" removes what a manifest names',
-  '--kustomize': 'kustomizations are not there yet: apply what "kustomize build" prints with -f -',
   '--record': '"berth annotate TYPE NAME kubernetes.io/change-cause=TEXT" says why, and "berth rollout history" shows it',
   '--save-config': '"berth apply -f FILE" keeps the configuration that it applied',
 };
 
-const short: Readonly<Record<string, string>> = { '-s': '--server', '-v': '--v', '-k': '--kustomize' };
+const short: Readonly<Record<string, string>> = { '-s': '--server', '-v': '--v' };
 
 /** What to do instead of a flag, which may have a value behind "=" or, with one letter, behind it. */
 export function insteadOf(word: string): string | undefined {

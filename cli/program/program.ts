@@ -52,7 +52,7 @@ async function createProgram(commands: Commands, words: readonly string[]): Prom
     .option('--as-group <group>', 'act as in this group, with --as; may be given several times', collect)
     .option('--request-timeout <duration>', 'the timeout of each request, e.g. 30s; 0: none')
     .enablePositionalOptions(false)
-    .configureOutput({ outputError: (text, write) => write(plainError(text, words)) })
+    .configureOutput({ outputError: (text, write) => write(plainError(text)) })
     .exitOverride();
   for (const register of await loadCommands(commands, words)) register(program);
   addHelp(program, commands);
@@ -92,14 +92,12 @@ function throwErrors(parent: Command): void {
 }
 
 /** The parser's message and its guess as one sentence, with where to look. */
-function plainError(text: string, words: readonly string[]): string {
+function plainError(text: string): string {
   const sentence = text
     .trimEnd()
     .replace(/\.$/, '')
     .replace(/\.?\n\(Did you mean (?:one of )?(.*)\?\)$/, '; did you mean $1?');
-  // A directory of kustomizations stands in for -f, whose absence is found first.
-  const kustomize = /required option '-f/.test(sentence) ? words.find((word) => /^(-k|--kustomize)/.test(word)) : undefined;
-  const [, flag = kustomize] = /unknown option '(\S+)'/.exec(sentence) ?? [];
+  const [, flag] = /unknown option '(\S+)'/.exec(sentence) ?? [];
   const instead = flag === undefined ? undefined : insteadOf(flag);
   if (instead !== undefined) return `error: unknown option '${flag}'; ${instead}\n`;
   return `${sentence}${sentence.endsWith('?') ? '' : '; --help says how to use it'}\n`;

@@ -4,7 +4,6 @@ import { badRequest } from '../../api/errors/index.ts';
 /** Why kubectl's commands are not there that need what Berth does not have yet. */
 const notYet: Readonly<Record<string, string>> = {
   proxy: "Berth does not serve Kubernetes' HTTP API so far",
-  kustomize: 'Berth has no kustomizations so far',
   convert: 'Berth does not convert manifests so far',
 };
 

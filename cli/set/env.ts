@@ -84,9 +84,19 @@ export function envPatch(podSpec: Tree, { set, remove }: EnvChange, { pattern, o
   if (found.length === 0) return undefined;
   if (!overwrite) for (const { container } of found) checkNotSet(container, set);
   // A variable has a value or takes it from somewhere: the other one goes.
-  const items = set.map((each) => ('value' in each ? { ...each, valueFrom: null } : { ...each, value: null }));
+  const items = new Map(
+    set.map((each) => [each.name, 'value' in each ? { ...each, valueFrom: null } : { ...each, value: null }]),
+  );
   const gone = remove.map((name) => ({ name, $patch: 'delete' }));
-  return patchContainers(found.map((each) => [each, { env: [...items, ...gone] }] as const));
+  return patchContainers(
+    found.map((each) => {
+      // New variables come last, where they may use the others.
+      const kept = list(each.container, 'env').filter(({ name }) => !remove.includes(text({ name }, 'name')));
+      const order = [...new Set([...kept.map(({ name }) => name as string), ...(items.keys() as Iterable<string>)])];
+      const set = order.flatMap((name) => items.get(name) ?? []);
+      return [each, { '$setElementOrder/env': order.map((name) => ({ name })), env: [...set, ...gone] }] as const;
+    }),
+  );
 }
 
 function checkNotSet(container: Tree, set: readonly JsonObject[]): void {

@@ -1,8 +1,9 @@
 import { messageType } from '../../api/codec/descriptors.ts';
 import { toJson } from '../../api/codec/json.ts';
+import { strategicMerge } from '../../api/codec/strategic-merge.ts';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
 import { isNotFound } from '../../api/errors/index.ts';
-import { type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
+import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { type ManifestPlan, manifestKey } from '../manifests/each-manifest.ts';
 import type { Session } from '../session.ts';
 import { computeApplyPatch, readLastApplied, withLastApplied } from './apply-patch.ts';
@@ -33,7 +34,7 @@ export async function planApply(session: Session, document: ManifestObject, flag
   }
   const patch = computeApplyPatch(readLastApplied(live), wanted, live, messageType(kind.message));
   if (patch === undefined) return { live, object: live, done: 'unchanged' };
-  if (flags.dryRun === 'client') return { live, object: mergePatch(live, patch) as JsonObject, done: 'configured' };
+  if (flags.dryRun === 'client') return { live, object: strategicMerge(kind.message, live, patch), done: 'configured' };
   const done = (after: JsonObject): string => (isUnchanged(live, after) ? 'unchanged' : 'configured');
-  return { live, write: { verb: 'patch', kind: kind.kind, target: key, patch, options }, done };
+  return { live, write: { verb: 'patch', kind: kind.kind, target: { ...key, type: 'strategic' }, patch, options }, done };
 }

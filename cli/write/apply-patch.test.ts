@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { messageType } from '../../api/codec/descriptors.ts';
+import { strategicMerge } from '../../api/codec/strategic-merge.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { computeApplyPatch, readLastApplied, withLastApplied } from './apply-patch.ts';
 
@@ -48,10 +49,13 @@ describe('the apply patch', () => {
 });
 
 describe('the apply patch of lists', () => {
-  const type = messageType('berth.core.v1.PodSpec');
+  const message = 'berth.core.v1.PodSpec';
   const container = (more: JsonObject = {}): JsonObject => ({ name: 'a', image: 'x', ...more });
   const patchOf = (applied: JsonObject | undefined, wanted: JsonObject, live: JsonObject) =>
-    computeApplyPatch(applied, wanted, live, type);
+    computeApplyPatch(applied, wanted, live, messageType(message));
+  /** What the server makes of the patch; also when `others` changed the object meanwhile. */
+  const resultOf = (applied: JsonObject | undefined, wanted: JsonObject, live: JsonObject, others = live): JsonObject =>
+    strategicMerge(message, others, patchOf(applied, wanted, live) ?? {});
 
   it('removes a field of an item that was applied and is gone, and leaves those of others', () => {
     const applied = { containers: [container({ env: [{ name: 'A', value: '1' }], command: ['x'] })] };
@@ -68,21 +72,52 @@ describe('the apply patch of lists', () => {
         { name: 'injected' },
       ],
     };
-    expect(patchOf(applied, { containers: [container({ image: 'y' })] }, live)).toEqual({
+    const changed = { containers: [container({ image: 'y' })] };
+    expect(patchOf(applied, changed, live)).toEqual({
+      '$setElementOrder/containers': [{ name: 'a' }],
+      containers: [{ name: 'a', image: 'y', env: null, command: null }],
+    });
+    expect(resultOf(applied, changed, live)).toEqual({
       containers: [{ name: 'a', image: 'y', imagePullPolicy: 'Always' }, { name: 'injected' }],
     });
-    expect(patchOf(applied, { containers: [container({ env: [] })] }, live)?.containers).toEqual([
+    expect(resultOf(applied, { containers: [container({ env: [] })] }, live).containers).toEqual([
       { name: 'a', image: 'x', env: [{ name: 'B', value: '2' }], imagePullPolicy: 'Always' },
       { name: 'injected' },
     ]);
   });
 
+  it('keeps what others add to the list before the patch arrives', () => {
+    const applied = { containers: [container()] };
+    const others = { containers: [{ name: 'injected' }, container()] };
+    expect(resultOf(applied, { containers: [container({ image: 'y' })] }, applied, others)).toEqual({
+      containers: [{ name: 'injected' }, container({ image: 'y' })],
+    });
+  });
+
   it('removes an item that was applied and is gone, and takes the order of the manifest', () => {
     const applied = { containers: [{ name: 'a' }, { name: 'b' }] };
     expect(patchOf(applied, { containers: [{ name: 'c' }, { name: 'b' }] }, applied)).toEqual({
+      '$setElementOrder/containers': [{ name: 'c' }, { name: 'b' }],
+      containers: [{ name: 'c' }, { name: 'a', $patch: 'delete' }],
+    });
+    expect(resultOf(applied, { containers: [{ name: 'c' }, { name: 'b' }] }, applied)).toEqual({
       containers: [{ name: 'c' }, { name: 'b' }],
     });
+    expect(patchOf(applied, { containers: [{ name: 'b' }, { name: 'a' }] }, applied)).toEqual({
+      '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }],
+    });
     expect(patchOf(applied, { containers: [{ name: 'a' }] }, { containers: [{ name: 'a' }] })).toBeUndefined();
+  });
+
+  it('adds and removes plain values, and leaves those of others', () => {
+    const type = messageType('berth.meta.v1.ObjectMeta');
+    const live = { finalizers: ['a/a', 'b/b', 'other/x'] };
+    expect(computeApplyPatch({ finalizers: ['a/a', 'b/b'] }, { finalizers: ['b/b', 'c/c'] }, live, type)).toEqual({
+      '$setElementOrder/finalizers': ['b/b', 'c/c'],
+      '$deleteFromPrimitiveList/finalizers': ['a/a'],
+      finalizers: ['c/c'],
+    });
+    expect(computeApplyPatch(undefined, { finalizers: ['b/b'] }, live, type)).toBeUndefined();
   });
 
   it('replaces a list without keys from which a field of an item is gone', () => {
@@ -98,15 +133,24 @@ describe('the apply patch of lists', () => {
       { containerPort: 53, protocol: 'TCP' },
     ];
     const live = { containers: [container({ ports })] };
-    expect(patchOf(live, { containers: [container({ ports: ports.slice(1) })] }, live)).toEqual({
-      containers: [container({ ports: ports.slice(1) })],
-    });
+    for (const wanted of [ports.slice(1), [...ports, { containerPort: 54 }]])
+      expect(resultOf(live, { containers: [container({ ports: wanted })] }, live)).toEqual({
+        containers: [container({ ports: wanted })],
+      });
   });
 
   it('drops the other members of a union', () => {
     const applied = { volumes: [{ name: 'v' }] };
     const live = { volumes: [{ name: 'v', emptyDir: {} }] };
     const wanted = { volumes: [{ name: 'v', hostPath: { path: '/x' } }] };
-    expect(patchOf(applied, wanted, live)).toEqual(wanted);
+    expect(patchOf(applied, wanted, live)).toMatchObject({ volumes: [{ $retainKeys: ['hostPath', 'name'] }] });
+    expect(resultOf(applied, wanted, live)).toEqual(wanted);
+  });
+
+  it('replaces an object that the server does not merge', () => {
+    const type = messageType('berth.policy.v1.PodDisruptionBudgetSpec');
+    const [before, wanted] = [{ selector: { matchLabels: { a: '1' } } }, { selector: { matchLabels: { b: '2' } } }];
+    expect(computeApplyPatch(before, wanted, before, type)).toEqual(wanted);
+    expect(computeApplyPatch(wanted, wanted, wanted, type)).toBeUndefined();
   });
 });

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import protobuf, { type Field, type Type } from 'protobufjs';
+import type { Field, Type } from 'protobufjs';
 import { fieldsTo } from '../../api/codec/message-fields.ts';
-import { mergeKey, retainsKeys } from '../../api/codec/strategic-merge.ts';
+import { innerType, isReplaced, mergeKey, ORDER, REMOVE_ITEMS, retainsKeys } from '../../api/codec/strategic-merge.ts';
 import { badRequest } from '../../api/errors/index.ts';
-import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
 import { annotations as wellKnown } from '../../api/meta/well-known.ts';
 
 /**
- * The merge patch (RFC 7396) that brings `live` to what `wanted` says: fields that `wanted` sets and `live` has
- * differently are set, fields that were applied before (`applied`) and are gone from `wanted` are removed, everything
- * else in `live` is left alone. `type` is the message of the three: lists whose items it tells apart by a key are
- * treated likewise item by item, others are replaced as a whole. Undefined when there is nothing to change.
+ * The strategic merge patch that brings `live` to what `wanted` says: fields that `wanted` sets and `live` has
+ * differently are set, fields and list items that were applied before (`applied`) and are gone from `wanted` are
+ * removed, everything else in `live` is left alone, also when it changes before the patch arrives. `type` is the
+ * message of the three. Undefined when there is nothing to change.
  */
 export function computeApplyPatch(
   applied: JsonObject | undefined,
@@ -27,8 +27,10 @@ export function computeApplyPatch(
       const inner = changeOf(field, isJsonObject(before) ? before : undefined, value, current);
       if (inner !== undefined) patch[key] = inner;
     } else if (Array.isArray(value) && Array.isArray(current)) {
-      const list = listOf(field, Array.isArray(before) ? before : undefined, value, current);
-      if (list !== current) patch[key] = list;
+      Object.assign(
+        patch,
+        listChange(field, key, { applied: Array.isArray(before) ? before : [], wanted: value, live: current }),
+      );
     } else if (!contains(current, value)) {
       patch[key] = value;
     }
@@ -46,81 +48,76 @@ function changeOf(
   wanted: JsonObject,
   live: JsonObject,
 ): JsonObject | undefined {
-  const type = field && !field.map && field.resolvedType instanceof protobuf.Type ? field.resolvedType : undefined;
-  const change = computeApplyPatch(applied, wanted, live, type);
-  if (!change || !retainsKeys(field)) return change;
-  const others = Object.keys(live).filter((key) => !(key in wanted));
-  return { ...Object.fromEntries(others.map((key) => [key, null])), ...change };
+  if (isReplaced(field)) return isDeepStrictEqual(wanted, live) ? undefined : wanted;
+  const change = computeApplyPatch(applied, wanted, live, innerType(field));
+  const hasOthers = Object.keys(live).some((key) => !(key in wanted));
+  if (!retainsKeys(field) || (!change && !hasOthers)) return change;
+  return { ...change, $retainKeys: Object.keys(wanted).sort() };
 }
 
-/** The list as it should be; `live` itself when it is so. */
-function listOf(
-  field: Field | undefined,
-  applied: readonly Json[] | undefined,
-  wanted: readonly Json[],
-  live: readonly Json[],
-): Json[] {
+interface Lists {
+  readonly applied: readonly Json[];
+  readonly wanted: readonly Json[];
+  readonly live: readonly Json[];
+}
+
+/** The members of the patch that make a list as it should be; none when it is so. */
+function listChange(field: Field | undefined, name: string, lists: Lists): JsonObject {
+  const { applied, wanted, live } = lists;
   const key = mergeKey(field);
-  const next =
-    key === undefined ? undefined : mergedList(applied ?? [], wanted, live, { nameOf: namesBy(key), merge: mergeItem(field) });
-  if (next) return isDeepStrictEqual(next, live) ? (live as Json[]) : next;
-  const isAsWanted = contains(live as Json[], wanted as Json[]);
+  if (key === '') return plainChange(name, lists);
+  const change = key === undefined ? undefined : keyedChange(field, name, key, lists);
+  if (change) return change;
   // What was applied, and is no longer wanted, may stand in an item.
-  const isDropped = applied !== undefined && !contains(wanted as Json[], applied as Json[]);
-  return isAsWanted && !isDropped ? (live as Json[]) : [...wanted];
+  const isDropped = applied.length > 0 && !contains(wanted as Json[], applied as Json[]);
+  if (contains(live as Json[], wanted as Json[]) && !isDropped) return {};
+  return { [name]: key === undefined ? [...wanted] : [{ $patch: 'replace' }, ...wanted] };
 }
 
-type NameOf = (item: Json) => string | undefined;
-type MergeItem = (applied: Json | undefined, wanted: Json, live: Json) => Json;
-
-/** What tells an item from the others of its list: its key, or for the key "" its value. */
-const namesBy =
-  (key: string): NameOf =>
-  (item) => {
-    const name = key === '' ? item : isJsonObject(item) ? item[key] : undefined;
-    return name === undefined ? undefined : JSON.stringify(name);
+function plainChange(name: string, { applied, wanted, live }: Lists): JsonObject {
+  const added = wanted.filter((value) => !live.includes(value));
+  const removed = applied.filter((value) => live.includes(value) && !wanted.includes(value));
+  if (added.length + removed.length === 0 && isInOrder(wanted, live)) return {};
+  return {
+    [`${ORDER}${name}`]: [...wanted],
+    ...(added.length > 0 && { [name]: added }),
+    ...(removed.length > 0 && { [`${REMOVE_ITEMS}${name}`]: removed }),
   };
+}
 
-const mergeItem =
-  (field: Field | undefined): MergeItem =>
-  (applied, wanted, live) => {
-    if (!isJsonObject(wanted) || !isJsonObject(live)) return wanted;
-    const change = changeOf(field, isJsonObject(applied) ? applied : undefined, wanted, live);
-    return change === undefined ? live : mergePatch(live, change);
-  };
-
-/**
- * The items of `live` without those that were applied and are no longer wanted, and with those that are wanted: in the
- * order of `live` where that is the wanted one, too. Undefined when items cannot be told apart.
- */
-function mergedList(
-  applied: readonly Json[],
-  wanted: readonly Json[],
-  live: readonly Json[],
-  { nameOf, merge }: { readonly nameOf: NameOf; readonly merge: MergeItem },
-): Json[] | undefined {
-  const [before, next, current] = [applied, wanted, live].map((items) => byName(items, nameOf));
+/** Of a list whose items are merged by a key. Undefined when they cannot be told apart by it. */
+function keyedChange(field: Field | undefined, name: string, key: string, lists: Lists): JsonObject | undefined {
+  const [before, next, current] = [lists.applied, lists.wanted, lists.live].map((items) => byName(items, key));
   if (!before || !next || !current) return undefined;
-  const itemOf = (name: string): Json => {
-    const [item, present] = [next.get(name), current.get(name)];
-    if (item === undefined) return present!;
-    return present === undefined ? item : merge(before.get(name), item, present);
-  };
-  const kept = [...current.keys()].filter((name) => next.has(name) || !before.has(name));
-  const known = kept.filter((name) => next.has(name));
-  const names = [...next.keys()];
-  const isInOrder = known.every((name, at) => names[at] === name);
-  const order = isInOrder ? [...kept, ...names.slice(known.length)] : [...names, ...kept.filter((name) => !next.has(name))];
-  return order.map(itemOf);
+  const keyOf = (item: JsonObject): JsonObject => ({ [key]: item[key]! });
+  const changed = [...next].flatMap(([each, item]) => {
+    const present = current.get(each);
+    if (!present) return [item];
+    const change = changeOf(field, before.get(each), item, present);
+    return change ? [{ ...keyOf(item), ...change }] : [];
+  });
+  const deleted = [...before]
+    .filter(([each]) => current.has(each) && !next.has(each))
+    .map(([, item]) => ({ ...keyOf(item), $patch: 'delete' }));
+  const items = [...changed, ...deleted];
+  if (items.length === 0 && isInOrder([...next.keys()], [...current.keys()])) return {};
+  return { [`${ORDER}${name}`]: [...next.values()].map(keyOf), ...(items.length > 0 && { [name]: items }) };
+}
+
+/** Whether what both lists have stands in the same order. */
+function isInOrder(wanted: readonly Json[], live: readonly Json[]): boolean {
+  const places = new Map(live.map((value, at) => [value, at]));
+  const known = wanted.flatMap((value) => places.get(value) ?? []);
+  return known.every((place, at) => at === 0 || known[at - 1]! <= place);
 }
 
 /** Undefined when two items have one name, or one has none. */
-function byName(items: readonly Json[], nameOf: NameOf): Map<string, Json> | undefined {
-  const named = new Map<string, Json>();
+function byName(items: readonly Json[], key: string): Map<string, JsonObject> | undefined {
+  const named = new Map<string, JsonObject>();
   for (const item of items) {
-    const name = nameOf(item);
+    const name = isJsonObject(item) && item[key] !== undefined ? JSON.stringify(item[key]) : undefined;
     if (name === undefined || named.has(name)) return undefined;
-    named.set(name, item);
+    named.set(name, item as JsonObject);
   }
   return named;
 }

@@ -3,6 +3,7 @@ import { nearestWord } from '../../api/codec/nearest.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject, ObjectsClient } from '../../client/index.ts';
+import { kustomizationSource } from '../manifests/kustomization-source.ts';
 import type { OutputFlags } from '../printers/formats.ts';
 import type { ObjectOutput } from '../printers/output.ts';
 import { readObjectOutput, withOutputFlags } from '../printers/output-flags.ts';
@@ -42,7 +43,7 @@ export function withManagedFieldsFlag(command: Command): Command {
 }
 
 /**
- * Adds -f and -R. Where other words follow, each -f takes one path only;
+ * Adds -f, -k and -R. What -k names is one of the file names. Where other words follow, each -f takes one path only;
  * else it takes what the shell makes of "*.yaml", too.
  */
 export function withManifestFlags(command: Command, what: string, { required = false, wordsFollow = false } = {}): Command {
@@ -51,6 +52,11 @@ export function withManifestFlags(command: Command, what: string, { required = f
     : new Option('-f, --filename <path...>', what);
   return command
     .addOption(option.makeOptionMandatory(required))
+    .on('option:kustomize', (folder: string) => {
+      const before: readonly string[] = command.getOptionValue('filename') ?? [];
+      command.setOptionValueWithSource('filename', [...before, kustomizationSource(folder)], 'cli');
+    })
+    .option('-k, --kustomize <dir>', 'instead: what the kustomization in this folder builds')
     .option('-R, --recursive', 'with -f: also the folders in a folder');
 }
 

@@ -54,8 +54,8 @@ test('a strategic merge patch of the status merges conditions by type and leaves
   const patch = { spec: { activeDeadlineSeconds: 5 }, status: { conditions: [{ type: 'B', status: 'False' }] } };
   const after = await server.client.pods.patch(target, patch);
   expect(after.status?.conditions?.map(({ type, status }) => [type, status])).toEqual([
-    ['A', 'True'],
     ['B', 'False'],
+    ['A', 'True'],
   ]);
   expect(after.spec?.activeDeadlineSeconds).toBeUndefined();
 });
