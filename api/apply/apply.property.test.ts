@@ -35,9 +35,7 @@ const filled = (members: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Js
   optional(members).filter((value) => Object.keys(value).length > 0);
 const values = fc.uniqueArray(few, { minLength: 1, maxLength: 3 });
 const items = fc.uniqueArray(
-  fc
-    .tuple(few, optional({ v: few, in: filled({ x: few, y: few }), tags: values }))
-    .map(([name, more]) => ({ name, ...more })),
+  fc.tuple(few, optional({ v: few, in: filled({ x: few, y: few }), tags: values })).map(([name, more]) => ({ name, ...more })),
   { minLength: 1, maxLength: 3, selector: ({ name }) => name },
 );
 const config = optional({
