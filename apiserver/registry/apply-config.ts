@@ -15,7 +15,12 @@ export const APPLY_TYPES: readonly string[] = ['application/apply-patch+yaml', '
 const MAX_YAML_BYTES = 256 * 1024;
 
 /** What a client applies: the document that it sent, with its values in the form in which objects are stored. */
-export async function readConfig(kind: Kind, bytes: Uint8Array, at: ObjectName, store: KindStore): Promise<JsonObject> {
+export async function readConfig(
+  kind: Kind,
+  bytes: Uint8Array,
+  at: ObjectName,
+  store: Pick<KindStore, 'subject'>,
+): Promise<JsonObject> {
   const sent = await parseConfig(bytes);
   if (!isJsonObject(sent)) throw badRequest('cannot apply: the configuration is an object with apiVersion, kind and metadata');
   checkHead(kind, sent);
@@ -59,7 +64,7 @@ function withName(sent: JsonObject, { namespace, name }: ObjectName): JsonObject
 }
 
 /**
- * What was sent with its values as they are stored ("1000m" is "1"), so that an apply compares like with like. What the
+ * What was sent with its values as they are stored (times in UTC), so that an apply compares like with like. What the
  * stored form leaves out, as false or an empty list, stays: it says that the field is owned.
  */
 function storedForm(sent: Json, stored: Json | undefined): Json {
