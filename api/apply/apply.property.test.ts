@@ -107,10 +107,11 @@ function referenceApply({ live, owned }: State, manager: string, wanted: Flat, f
   const changed = new Set([...next].filter(([path, value]) => live.get(path) !== value).map(([path]) => path));
   const conflict = others.some(([, paths]) => [...paths].some((path) => changed.has(path)));
   if (conflict && !force) return undefined;
-  const after = new Map(
+  const after = new Map<string, ReadonlySet<string>>(
     others.map(([name, paths]) => [name, new Set([...paths].filter((path) => !changed.has(path) && next.has(path)))] as const),
   );
-  return { live: next, owned: new Map([...after, [manager, new Set(wanted.keys())]].filter(([, paths]) => paths.size > 0)) };
+  after.set(manager, new Set(wanted.keys()));
+  return { live: next, owned: new Map([...after].filter(([, paths]) => paths.size > 0)) };
 }
 
 const flatOwned = (owned: OwnedFields): [string, string[]][] =>

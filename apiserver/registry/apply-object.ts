@@ -14,7 +14,7 @@ import {
 import { fromJson, messageFromJson, toJson } from '../../api/codec/json.ts';
 import { typeOfMessage } from '../../api/codec/message-type.ts';
 import { badRequest, conflict, invalid, isAlreadyExists, isNotFound, notFound } from '../../api/errors/index.ts';
-import { tooLong } from '../../api/errors/violations.ts';
+import { invalidSize } from '../../api/errors/violations.ts';
 import type { ManagedFieldsEntry, Timestamp } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { scaleKind } from '../../api/kinds/scale.ts';
@@ -186,7 +186,7 @@ function withManagers(object: AnyObject, entries: readonly ManagerEntry[], subje
     0,
   );
   if (bytes > MAX_APPLIED_BYTES)
-    throw invalid(subject, [tooLong('metadata.managedFields', MAX_APPLIED_BYTES, 'bytes of all managers that apply')]);
+    throw invalid(subject, [invalidSize('metadata.managedFields', MAX_APPLIED_BYTES, 'bytes of all managers that apply')]);
   return { ...object, metadata: { ...metadata, managedFields } };
 }
 

@@ -1,7 +1,7 @@
 import { fieldChanges } from '../../api/codec/field-changes.ts';
 import type { FieldViolation } from '../../api/errors/index.ts';
 import { invalidValue, notSupported, required, tooLong } from '../../api/errors/violations.ts';
-import type { FieldsV1, ManagedFieldsEntry, ObjectMeta, Timestamp } from '../../api/generated/types.ts';
+import type { ManagedFieldsEntry, ObjectMeta, Timestamp } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { coarsen, type FieldSet, isEmptySet, SELF, subtract, unite } from '../../api/meta/field-set.ts';
@@ -228,7 +228,7 @@ function isStep(step: string): boolean {
   }
 }
 
-function parseFields({ Raw }: FieldsV1): unknown {
+function parseFields({ Raw }: NonNullable<ManagedFieldsEntry['fieldsV1']>): unknown {
   try {
     return JSON.parse(Buffer.from(Raw ?? []).toString('utf8'));
   } catch {
