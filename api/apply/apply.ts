@@ -64,7 +64,10 @@ interface Move extends Pick<ApplyInput, 'type' | 'live' | 'applier' | 'force'> {
   readonly managers: Map<string, FieldSet>;
 }
 
-/** Takes from all other managers what the applier changed or removed. The conflicts, if there are any without `force`. */
+/**
+ * Takes from all other managers what the applier changed or removed. Gives the conflicts, if there are any and no
+ * `force`; then nothing is taken.
+ */
 function moveOwnership({ type, live, object, managers, applier, force }: Move): ApplyConflict[] {
   const { changed, removed } = compareFields(type, live, object);
   const others = [...managers].filter(([manager]) => manager !== applier);

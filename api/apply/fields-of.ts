@@ -12,7 +12,8 @@ export function fieldsOf(type: FieldType | undefined, value: Json): FieldSet {
 }
 
 /**
- * The same of a configuration that a client applies. Throws INVALID_ARGUMENT for lists whose items cannot be told apart.
+ * The same of a configuration that a client applies. Throws INVALID_ARGUMENT for lists whose items cannot be told
+ * apart.
  */
 export function fieldsOfConfig(type: FieldType | undefined, value: Json): FieldSet {
   return collect(type, value, '') ?? {};

@@ -62,7 +62,10 @@ export function withCreatorFields(type: FieldType, object: JsonObject, hasStatus
   });
 }
 
-/** Tells an entry from the others of an object, as Kubernetes does: a manager that applies has one entry for all versions. */
+/**
+ * Tells an entry from the others of an object, as Kubernetes does: a manager that applies has one entry for all
+ * versions.
+ */
 export function entryId({ manager = '', operation = '', apiVersion = '', subresource = '' }: ManagerEntry): string {
   return JSON.stringify([manager, operation, subresource, operation === 'Apply' ? '' : apiVersion]);
 }

@@ -4,7 +4,8 @@ import type { FieldSet } from '../meta/field-set.ts';
 import { isJsonObject, type Json } from '../meta/merge-patch.ts';
 import type { ListMapType, SetType } from './field-type.ts';
 
-// The steps of a path as FieldsV1 writes them: "f:NAME" a member, "k:{...}" an item by its keys, "v:..." a value of a set.
+// The steps of a path as FieldsV1 writes them: "f:NAME" a member, "k:{...}" an item by its keys, "v:..." a value of a
+// set.
 
 export const memberStep = (name: string): string => `f:${name}`;
 
