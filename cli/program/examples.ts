@@ -2,7 +2,7 @@
 export const examples: Readonly<Record<string, readonly string[]>> = {
   up: ['up --detach', 'up --detach --advertise 192.0.2.10'],
   join: ['token create   # on the first machine: prints the line for the second'],
-  apply: ['apply -f web.yaml', 'apply -f manifests/ -R', 'apply -f - --dry-run=server'],
+  apply: ['apply -f web.yaml', 'apply -f manifests/ -R', 'apply -f - --dry-run=server', 'apply --server-side -f web.yaml'],
   create: [
     'create -f web.yaml',
     'create deployment web --image=nginx:1.27 --replicas=3',

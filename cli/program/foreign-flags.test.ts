@@ -19,7 +19,6 @@ it.each([
   [['get', 'pods', '-v=6'], 'writes no log'],
   [['get', 'pods', '--server', 'a:1'], 'set-cluster'],
   [['apply', '-k', '.'], 'kustomizations are not there yet'],
-  [['apply', '-f', 'x', '--server-side'], 'apply on the server is not there yet'],
 ])('the words %j are refused in one line', async (words, text) => {
   const written: string[] = [];
   const write = process.stderr.write;

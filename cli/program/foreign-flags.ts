@@ -10,8 +10,6 @@ const instead: Readonly<Record<string, string>> = {
   '--v': 'the command line writes no log; "berth log-level" sets those of server and agents',
   '--as-uid': '--as and --as-group impersonate',
   '--validate': 'the server validates every write strictly: leave the flag out',
-  '--server-side': 'apply on the server is not there yet: leave the flag out to apply as kubectl does without it',
-  '--force-conflicts': 'it belongs to apply on the server, which is not there yet',
   '--prune': 'pruning is not there yet: "berth delete -f FILE" removes what a manifest names',
   '--kustomize': 'kustomizations are not there yet: apply what "kustomize build" prints with -f -',
   '--record': '"berth annotate TYPE NAME kubernetes.io/change-cause=TEXT" says why, and "berth rollout history" shows it',
