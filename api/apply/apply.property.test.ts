@@ -146,7 +146,7 @@ describe('random histories of managers that apply', () => {
           );
         }
       }),
-      { numRuns: process.env.BERTH_CHAOS === 'long' ? 20_000 : 100 },
+      { numRuns: process.env.BERTH_CHAOS === 'long' ? 20_000 : 60 },
     );
   });
 
@@ -167,7 +167,7 @@ describe('random histories of managers that apply', () => {
           [live, owned] = [outcome.object, outcome.owned];
         }
       }),
-      { numRuns: 50 },
+      { numRuns: 30 },
     );
   });
 });
