@@ -171,6 +171,18 @@ describe('server-side apply', () => {
     expect(history.live).toEqual(second);
   });
 
+  it('has no conflict about a list that is one value where only the defaults of its items differ', () => {
+    const rule = (protocol?: string): JsonObject => ({
+      spec: { ingress: [{ ports: [{ port: 80, ...(protocol && { protocol }) }] }] },
+    });
+    const type = typeOfMessage('berth.networking.v1.NetworkPolicy');
+    const input = { type, live: rule('TCP'), applier: 'bob', force: false };
+    const owned = new Map([['ada', fieldsOf(type, rule())]]);
+    expect(computeApply({ ...input, config: rule(), owned }).kind).toBe('conflicts');
+    const outcome = computeApply({ ...input, config: rule(), owned, complete: () => rule('TCP') });
+    expect(outcome.kind === 'applied' && [...outcome.owned.keys()]).toEqual(['ada', 'bob']);
+  });
+
   it('puts the items of the applier in its order, and others behind those that they followed', () => {
     const names = (history: History) =>
       (history.live.spec as { containers: { name: string }[] }).containers.map(({ name }) => name);

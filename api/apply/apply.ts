@@ -20,6 +20,11 @@ export interface ApplyInput {
   readonly applier: string;
   /** Takes over what other managers own, instead of failing. */
   readonly force: boolean;
+  /**
+   * What is stored of an object, with its defaults: a list that is one value differs from the live one by the defaults of
+   * its items alone, which is no conflict. Called only where there seem to be conflicts; absent: the object itself.
+   */
+  complete?(object: JsonObject): JsonObject;
 }
 
 /** Fields that an apply would change, and that another manager owns. */
@@ -44,7 +49,8 @@ export type ApplyOutcome =
  * manager are conflicts, unless `force` is set. Pure. Throws INVALID_ARGUMENT for a configuration with lists whose
  * items cannot be told apart.
  */
-export function computeApply({ type, live, config, owned, applier, force }: ApplyInput): ApplyOutcome {
+export function computeApply(input: ApplyInput): ApplyOutcome {
+  const { type, live, config, owned, applier } = input;
   const wanted = fieldsOfConfig(type, config);
   const last = owned.get(applier) ?? {};
   const managers = new Map(owned).set(applier, wanted);
@@ -52,31 +58,35 @@ export function computeApply({ type, live, config, owned, applier, force }: Appl
   // Pruning removes nothing but what is no longer named.
   const object = isEmptySet(difference(last, wanted)) ? merged : prune(type, merged, managers, last);
   if (!Object.is(object, live)) {
-    const conflicts = moveOwnership({ type, live, object, managers, applier, force });
+    const conflicts = moveOwnership(input, object, managers);
     if (conflicts.length > 0) return { kind: 'conflicts', conflicts };
   }
   for (const [manager, fields] of managers) if (isEmptySet(fields)) managers.delete(manager);
   return { kind: 'applied', object, owned: managers };
 }
 
-interface Move extends Pick<ApplyInput, 'type' | 'live' | 'applier' | 'force'> {
-  readonly object: JsonObject;
-  readonly managers: Map<string, FieldSet>;
-}
-
 /**
  * Takes from all other managers what the applier changed or removed. Gives the conflicts, if there are any and no
  * `force`; then nothing is taken.
  */
-function moveOwnership({ type, live, object, managers, applier, force }: Move): ApplyConflict[] {
-  const { changed, removed } = compareFields(type, live, object);
+function moveOwnership(input: ApplyInput, object: JsonObject, managers: Map<string, FieldSet>): ApplyConflict[] {
+  const { type, live, applier, force, complete } = input;
   const others = [...managers].filter(([manager]) => manager !== applier);
-  const conflicts = others
-    .map(([manager, fields]) => ({ manager, fields: intersection(fields, changed) }))
-    .filter(({ fields }) => !isEmptySet(fields));
+  let { changed, removed } = compareFields(type, live, object);
+  let conflicts = conflictsOf(others, changed);
+  if (conflicts.length > 0 && complete) {
+    changed = intersection(changed, compareFields(type, live, complete(object)).changed);
+    conflicts = conflictsOf(others, changed);
+  }
   if (conflicts.length > 0 && !force) return conflicts;
   for (const [manager, fields] of others) managers.set(manager, difference(difference(fields, changed), removed));
   return [];
+}
+
+function conflictsOf(others: readonly [string, FieldSet][], changed: FieldSet): ApplyConflict[] {
+  return others
+    .map(([manager, fields]) => ({ manager, fields: intersection(fields, changed) }))
+    .filter(({ fields }) => !isEmptySet(fields));
 }
 
 /**

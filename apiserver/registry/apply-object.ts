@@ -137,11 +137,13 @@ function appliedTo(apply: Apply, previous: AnyObject, current: Current): AnyObje
   const { kind } = store;
   const subject = store.subject(request.at);
   const live = toJson(kind, previous);
-  const { entries, object, owned } = decideApply(apply, live);
+  const nextOf = (object: JsonObject): AnyObject =>
+    nextVersion(store, targetOf(request), fromJson<AnyObject>(kind, object), previous);
+  const { entries, object, owned } = decideApply(apply, live, (each) => toJson(kind, nextOf(each)));
   let [next, isChanged] = [previous, false];
   if (object !== live) {
     checkJsonElements(kind, object, subject, mostElements(kind, current.bytes));
-    next = nextVersion(store, targetOf(request), fromJson<AnyObject>(kind, object), previous);
+    next = nextOf(object);
     isChanged = !equalValues({ ...next, metadata: managed(next) }, { ...previous, metadata: managed(previous) });
   }
   const after = entriesAfterApply(entries, owned, { ...entry, time: timeOf(store.origin().now) }, isChanged);
@@ -156,12 +158,16 @@ interface Decided {
   readonly owned: OwnedFields;
 }
 
-/** Throws ABORTED for conflicts. */
-function decideApply({ store, request, config, entry }: Apply, live: JsonObject): Decided {
+/** Throws ABORTED for conflicts. `complete` gives what would be stored of an object. */
+function decideApply(
+  { store, request, config, entry }: Apply,
+  live: JsonObject,
+  complete: (object: JsonObject) => JsonObject,
+): Decided {
   const { kind } = store;
   const type = typeOfMessage(kind.message);
   const entries = withCreatorFields(type, recordsManagers(kind) ? withManager(live, kind.apiVersion) : live, kind.hasStatus);
-  const input = { type, live, config, owned: ownedByEntries(entries), applier: entryId(entry) };
+  const input = { type, live, config, owned: ownedByEntries(entries), applier: entryId(entry), complete };
   let outcome = computeApply({ ...input, force: request.force });
   if (outcome.kind === 'conflicts' && isUpgrade(type, live, outcome.conflicts, entry))
     outcome = computeApply({ ...input, force: true });
