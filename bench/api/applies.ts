@@ -54,7 +54,8 @@ export function benchApplies(say: (text: string) => void): Promise<Figure[]> {
   return withApiServer(async (server) => {
     const { objects } = server.client;
     const { pid } = loadTarget(server);
-    const apply = (value: string) => objects.apply('Deployment', configuration(value), options);
+    // The merge patches made the fields another manager's: those of updates.
+    const apply = (value: string) => objects.apply('Deployment', configuration(value), { ...options, force: true });
     const patch = (value: string) => objects.patch('Deployment', target, configuration(value), options);
     const cost = async (call: (value: string) => Promise<unknown>, calls: number, changes: boolean): Promise<number> => {
       const before = cpuSeconds([pid]);
