@@ -21,8 +21,9 @@ export interface ApplyInput {
   /** Takes over what other managers own, instead of failing. */
   readonly force: boolean;
   /**
-   * What is stored of an object, with its defaults: a list that is one value differs from the live one by the defaults of
-   * its items alone, which is no conflict. Called only where there seem to be conflicts; absent: the object itself.
+   * What is stored of an object, with its defaults: a list that is one value may differ from the live one by the
+   * defaults of its items alone, which is no conflict. Called only where there seem to be conflicts; absent: the object
+   * itself.
    */
   complete?(object: JsonObject): JsonObject;
 }
