@@ -117,7 +117,8 @@ class ManifestReader {
     const { value, violations } = readObject<ApiObject>(kind, json);
     const all: readonly FieldViolation[] = [...missing, ...violations];
     const locate = (field: string): FieldPlace => this.locate(at, field);
-    if (all.length === 0) return { file: this.file, line: this.lines.lineOf(at), kind, object: value, json: json as JsonObject, locate };
+    if (all.length === 0)
+      return { file: this.file, line: this.lines.lineOf(at), kind, object: value, json: json as JsonObject, locate };
     const { name, namespace } = subjectOf(kind, json);
     const problems = all.map(({ field, description }) => ({ ...locate(field), reason: description }));
     if (name === undefined) return this.failure(problems, kind.singular);
