@@ -82,7 +82,9 @@ export type {
 export type { PagesClient, ServerPage } from './services/pages-client.ts';
 export type { PlacementsClient } from './services/placements-client.ts';
 export type {
+  ApplyOptions,
   CallOptions,
+  ObjectApplyOptions,
   ObjectKey,
   ObjectWriteOptions,
   Page,

@@ -1,6 +1,7 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
 import { equalValues } from '../meta/equal.ts';
 import { type FieldSet, isEmptySet, SELF } from '../meta/field-set.ts';
+import { isAtomicField } from './atomic-fields.ts';
 import { messageType } from './descriptors.ts';
 
 /** Which fields were added or got another value, and which are gone (each with everything below it). */
@@ -64,9 +65,11 @@ const isAbsent = (field: Field, value: unknown): boolean =>
 const isCollection = (field: Field): boolean => Boolean(field.map || field.repeated);
 const isOnlySelf = (set: FieldSet): boolean => Object.keys(set).length === 1 && Object.hasOwn(set, SELF);
 
-/** False for what has no parts of its own: plain values, and lists that are one value. */
+/** False for what has no parts of its own: plain values, and maps, messages and lists that are one value. */
 function compareParts(field: Field, old: unknown, next: unknown, parts: FieldChanges): boolean {
-  const inner = messageOf(field);
+  const isWhole = isAtomicField(field);
+  if (isWhole && !field.repeated) return false;
+  const inner = isWhole ? undefined : messageOf(field);
   if (field.map) {
     compareEntries((old ?? {}) as Values, next as Values, parts);
     return true;

@@ -3,7 +3,7 @@ import { required } from '../errors/violations.ts';
 import { kinds } from '../kinds/index.ts';
 import type { ApiObject, Kind } from '../kinds/kind.ts';
 import { notYetReason } from '../kinds/not-yet.ts';
-import { isJsonObject } from '../meta/merge-patch.ts';
+import { isJsonObject, type JsonObject } from '../meta/merge-patch.ts';
 import { readObject, subjectOf } from './json.ts';
 import { describeJson } from './json-reader.ts';
 import { nearestWord } from './nearest.ts';
@@ -30,6 +30,8 @@ export interface ManifestObject {
   readonly line: number;
   readonly kind: Kind;
   readonly object: ApiObject;
+  /** The document as it stands there: an apply on the server owns what it names, also where that says the default. */
+  readonly json: JsonObject;
   /** Where a field of the object stands, by the path that a violation names: "spec.containers[0].image". */
   locate(field: string): FieldPlace;
 }
@@ -115,7 +117,8 @@ class ManifestReader {
     const { value, violations } = readObject<ApiObject>(kind, json);
     const all: readonly FieldViolation[] = [...missing, ...violations];
     const locate = (field: string): FieldPlace => this.locate(at, field);
-    if (all.length === 0) return { file: this.file, line: this.lines.lineOf(at), kind, object: value, locate };
+    if (all.length === 0)
+      return { file: this.file, line: this.lines.lineOf(at), kind, object: value, json: json as JsonObject, locate };
     const { name, namespace } = subjectOf(kind, json);
     const problems = all.map(({ field, description }) => ({ ...locate(field), reason: description }));
     if (name === undefined) return this.failure(problems, kind.singular);

@@ -1,5 +1,7 @@
 import { alreadyExists, type FieldViolation, invalid, isAlreadyExists } from '../../api/errors/index.ts';
+import type { ManagedFieldsEntry, Timestamp } from '../../api/generated/types.ts';
 import { validateConditions } from '../../api/kinds/conditions.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
@@ -17,6 +19,15 @@ export interface Creation extends WriteContext {
   take(): AnyObject;
 }
 
+/** Where a new object comes from. */
+export interface NewObjectSource {
+  readonly context: WriteContext;
+  /** See Creation. */
+  take(): AnyObject;
+  /** The managed fields of the object; absent: its creator owns all of it. */
+  managers?(time: Timestamp): ManagedFieldsEntry[];
+}
+
 /** A new object as it will be stored. */
 interface Prepared extends NewObject {
   readonly warnings: readonly string[];
@@ -25,12 +36,18 @@ interface Prepared extends NewObject {
 }
 
 /** Creates an object; one with a generated name in several attempts if need be, each from what was sent. */
-export async function createObject(store: KindStore, admission: Admission, creation: Creation): Promise<StoreResult> {
+export function createObject(store: KindStore, admission: Admission, creation: Creation): Promise<StoreResult> {
+  return createFrom(store, admission, { context: creation, take: () => creation.take() });
+}
+
+/** The same, of another source. */
+export async function createFrom(store: KindStore, admission: Admission, source: NewObjectSource): Promise<StoreResult> {
+  const { context } = source;
   for (let attempt = 1; ; attempt++) {
-    const prepared = await prepare(store, admission, creation, creation.dryRun);
+    const prepared = await prepare(store, admission, source, context.dryRun);
     try {
       if (store.cache.get(store.key(prepared.at))) await refuseExisting(store, prepared.at);
-      return { bytes: await store.insert(prepared, creation), warnings: prepared.warnings };
+      return { bytes: await store.insert(prepared, context), warnings: prepared.warnings };
     } catch (error) {
       if (!prepared.isGenerated || !isAlreadyExists(error) || attempt >= NAME_ATTEMPTS) throw error;
     } finally {
@@ -41,7 +58,7 @@ export async function createObject(store: KindStore, admission: Admission, creat
 
 /** What a create would store, also when an object of that name is there. Throws what a create would. */
 export async function imagineObject(store: KindStore, admission: Admission, creation: Creation): Promise<StoreResult> {
-  const prepared = await prepare(store, admission, creation, true);
+  const prepared = await prepare(store, admission, { context: creation, take: () => creation.take() }, true);
   return { bytes: store.imagine(prepared, creation), warnings: prepared.warnings };
 }
 
@@ -50,9 +67,9 @@ export async function imagineObject(store: KindStore, admission: Admission, crea
  * all later steps may look at names; defaults before lifecycle and admission, which may rely on them; validation behind
  * these, because it judges what will be stored; last what is held until the write has ended.
  */
-async function prepare(store: KindStore, admission: Admission, creation: Creation, dryRun: boolean): Promise<Prepared> {
+async function prepare(store: KindStore, admission: Admission, source: NewObjectSource, dryRun: boolean): Promise<Prepared> {
   const { kind } = store;
-  const object = creation.take();
+  const object = source.take();
   const warnings = [...(kind.warnings?.(object) ?? [])];
   const { name = '', generateName = '' } = object.metadata ?? {};
   object.metadata = metadataForCreate(object.metadata ?? {}, store.hasSpec, store.origin());
@@ -65,13 +82,18 @@ async function prepare(store: KindStore, admission: Admission, creation: Creatio
   violations.push(...kind.validate(object), ...(kind.validateCreate?.(object) ?? []));
   if (kind.isCreatedWithStatus) violations.push(...validateConditions(object.status));
   if (violations.length > 0) throw invalid(store.subject({ ...at, name: at.name || generateName }), violations);
-  if (recordsManagers(kind))
-    object.metadata.managedFields = [creatorEntry(kind, creation.manager, object.metadata.creationTimestamp!)];
+  const managers = newManagers(kind, source, object.metadata.creationTimestamp!);
+  if (managers.length > 0) object.metadata.managedFields = managers;
   const awaitsDisk = kind.awaitsDisk?.(object, undefined) ?? false;
   const allotted = store.allot(at, object, dryRun);
   const demand = store.demandOf(object);
   const isGenerated = name === '' && generateName !== '';
   return { at, bytes: store.encode(object), warnings, awaitsDisk, demand, allotted, isGenerated };
+}
+
+function newManagers(kind: Kind, { context, managers }: NewObjectSource, time: Timestamp): ManagedFieldsEntry[] {
+  if (managers) return managers(time);
+  return recordsManagers(kind) ? [creatorEntry(kind, context.manager, time)] : [];
 }
 
 /** The cache may be behind; only what the newest state shows is an answer. */

@@ -262,7 +262,7 @@ export class KindStore {
     { current, previous, next, allotted, again }: NextVersion,
     options: ChangeOptions,
   ): Promise<Buffer | undefined> {
-    keepManagers(next, previous);
+    if (!options.setsManagers) keepManagers(next, previous);
     if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
     if (isDeepStrictEqual(next, previous)) {
       const confirmed = await this.confirm(at, current, again);

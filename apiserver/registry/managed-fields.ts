@@ -1,7 +1,11 @@
 import { fieldChanges } from '../../api/codec/field-changes.ts';
+import type { FieldViolation } from '../../api/errors/index.ts';
+import { invalidValue, notSupported, required, tooLong } from '../../api/errors/violations.ts';
 import type { ManagedFieldsEntry, ObjectMeta, Timestamp } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
-import { coarsen, type FieldSet, isEmptySet, subtract, unite } from '../../api/meta/field-set.ts';
+import { equalValues } from '../../api/meta/equal.ts';
+import { coarsen, type FieldSet, isEmptySet, SELF, subtract, unite } from '../../api/meta/field-set.ts';
+import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import { compareTimestamps, secondsTimestamp } from '../../api/meta/time.ts';
 import type { AnyObject } from './any-object.ts';
 
@@ -13,10 +17,10 @@ export interface FieldWriter {
   readonly time: Timestamp;
 }
 
-/** More managers than these are counted together, as Kubernetes does. */
+/** More managers than these that update are counted together, as Kubernetes does. */
 const MAX_MANAGERS = 10;
 const OLDER_MANAGERS = 'ancient-changes';
-/** All sets of an object together. What is larger is named more coarsely. */
+/** The sets of all managers of an object that update, together. What is larger is named more coarsely. */
 const MAX_BYTES = 64 * 1024;
 const DEPTHS = [Number.POSITIVE_INFINITY, 5, 3, 2, 1];
 
@@ -100,14 +104,8 @@ function changedEntry(fields: FieldSet, more: FieldSet | undefined, taken: reado
   return more && !isEmptySet(more) ? unite(left ?? {}, more) : left;
 }
 
-/** What the server itself wrote down; an entry that cannot be read names nothing. */
-function parse({ fieldsV1 }: ManagedFieldsEntry): FieldSet {
-  try {
-    return JSON.parse(Buffer.from(fieldsV1?.Raw ?? []).toString('utf8')) as FieldSet;
-  } catch {
-    return {};
-  }
-}
+/** An entry that cannot be read names nothing. */
+const parse = ({ fieldsV1 = {} }: ManagedFieldsEntry): FieldSet => (parseFields(fieldsV1) ?? {}) as FieldSet;
 
 function withFields(entry: ManagedFieldsEntry, fields: FieldSet): ManagedFieldsEntry {
   return { ...entry, fieldsV1: { Raw: Buffer.from(JSON.stringify(fields)) } };
@@ -120,21 +118,26 @@ function bounded(entries: readonly ManagedFieldsEntry[]): readonly ManagedFields
   return [...creator, ...smaller(fewer(others))];
 }
 
-function fewer(entries: readonly ManagedFieldsEntry[]): readonly ManagedFieldsEntry[] {
+/** Managers that apply are never counted together: what they own would not be pruned any more. */
+function fewer(all: readonly ManagedFieldsEntry[]): readonly ManagedFieldsEntry[] {
+  const entries = all.filter(({ operation }) => operation !== 'Apply');
   const surplus = entries.length - MAX_MANAGERS;
-  if (surplus <= 0) return entries;
+  if (surplus <= 0) return all;
   const older = entries.slice(0, surplus + 1);
   const fields = older.map(parse).reduce(unite);
   const { subresource: _, ...newest } = older.at(-1)!;
-  return [withFields({ ...newest, manager: OLDER_MANAGERS }, fields), ...entries.slice(surplus + 1)];
+  const left = all.filter((entry) => !older.includes(entry));
+  return [withFields({ ...newest, manager: OLDER_MANAGERS }, fields), ...left];
 }
 
 function smaller(entries: readonly ManagedFieldsEntry[]): readonly ManagedFieldsEntry[] {
   const size = (list: readonly ManagedFieldsEntry[]): number =>
-    list.reduce((sum, { fieldsV1 }) => sum + (fieldsV1?.Raw?.length ?? 0), 0);
+    list.reduce((sum, { operation, fieldsV1 }) => sum + (operation === 'Apply' ? 0 : (fieldsV1?.Raw?.length ?? 0)), 0);
   if (size(entries) <= MAX_BYTES) return entries;
   for (const depth of DEPTHS) {
-    const coarser = entries.map((entry) => withFields(entry, coarsen(parse(entry), depth)));
+    const coarser = entries.map((entry) =>
+      entry.operation === 'Apply' ? entry : withFields(entry, coarsen(parse(entry), depth)),
+    );
     if (size(coarser) <= MAX_BYTES || depth === 1) return coarser;
   }
   return entries;
@@ -142,7 +145,7 @@ function smaller(entries: readonly ManagedFieldsEntry[]): readonly ManagedFields
 
 /**
  * The subresource that a verb is recorded as ("patch-status": "status"); undefined for verbs that are not recorded, as
- * binding and deleting.
+ * binding and deleting, or whose entries stand in the next version already, as of an apply.
  */
 function subresourceOf(verb: string): string | undefined {
   return /^(?:update|patch)(?:-(.+))?$/.exec(verb)?.[1] ?? (verb === 'update' || verb === 'patch' ? '' : undefined);
@@ -161,9 +164,74 @@ export function entriesAfter(
   return after.length > 0 ? [...after] : undefined;
 }
 
-/** Clients cannot set the entries: they stay as they were, unless the client has cleared them. */
+/** The entries that an update starts from: those that the client wrote, or else those of the object. */
 export function keepManagers(next: AnyObject, previous: AnyObject): void {
-  const { managedFields: _, ...metadata } = next.metadata ?? {};
-  const entries = clearsManagers(next.metadata ?? {}) ? undefined : previous.metadata?.managedFields;
+  const { managedFields: written, ...metadata } = next.metadata ?? {};
+  const entries = sentManagers({ ...(written && { managedFields: written }) }, previous.metadata ?? {});
   next.metadata = entries ? { ...metadata, managedFields: entries } : metadata;
+}
+
+/**
+ * What a client makes of the entries: it may write them, as kubectl does to move fields from one manager to another,
+ * and clear them. A list that it leaves out or empties says nothing.
+ */
+export function sentManagers(sent: ObjectMeta, previous: ObjectMeta): ManagedFieldsEntry[] | undefined {
+  const { managedFields: before } = previous;
+  if (clearsManagers(sent)) return undefined;
+  const written = sent.managedFields ?? [];
+  return written.length === 0 || equalValues(written, before) ? before : written;
+}
+
+/** Every rule that entries of a client break. */
+export function validateManagers(sent: ObjectMeta, previous: ObjectMeta): FieldViolation[] {
+  const written = sentManagers(sent, previous);
+  if (!written || written === previous.managedFields) return [];
+  return written.flatMap((entry, i) => validateEntry(entry, `metadata.managedFields[${i}]`));
+}
+
+function validateEntry({ manager = '', operation, fieldsType, fieldsV1 }: ManagedFieldsEntry, at: string): FieldViolation[] {
+  const found: FieldViolation[] = [];
+  if (operation !== 'Apply' && operation !== 'Update')
+    found.push(notSupported(`${at}.operation`, operation, ['Apply', 'Update']));
+  if (fieldsType !== 'FieldsV1') found.push(notSupported(`${at}.fieldsType`, fieldsType, ['FieldsV1']));
+  if ([...manager].length > 128) found.push(tooLong(`${at}.manager`, 128, 'characters'));
+  if (operation === 'Apply' && !manager) found.push(required(`${at}.manager`, 'a manager that applies has a name'));
+  if (operation === 'Apply' && !fieldsV1) found.push(required(`${at}.fieldsV1`, 'it says which fields are applied'));
+  const wrong = fieldsV1 && wrongStep(parseFields(fieldsV1));
+  if (wrong !== undefined)
+    found.push(
+      invalidValue(`${at}.fieldsV1`, wrong, 'expected ".", "f:NAME", "k:{...}", "v:VALUE" or "i:INDEX", each with an object'),
+    );
+  return found;
+}
+
+/** The first step of a set that is none of FieldsV1. */
+function wrongStep(fields: unknown): string | undefined {
+  if (!isJsonObject(fields)) return '';
+  for (const [step, below] of Object.entries(fields)) {
+    if (step !== SELF && !isStep(step)) return step;
+    const wrong = wrongStep(below);
+    if (wrong !== undefined) return wrong === '' ? step : wrong;
+  }
+  return undefined;
+}
+
+function isStep(step: string): boolean {
+  const text = step.slice(2);
+  if (step.startsWith('f:')) return true;
+  if (step.startsWith('i:')) return /^\d+$/.test(text);
+  if (!step.startsWith('k:') && !step.startsWith('v:')) return false;
+  try {
+    return isJsonObject(JSON.parse(text)) || step.startsWith('v:');
+  } catch {
+    return false;
+  }
+}
+
+function parseFields({ Raw }: NonNullable<ManagedFieldsEntry['fieldsV1']>): unknown {
+  try {
+    return JSON.parse(Buffer.from(Raw ?? []).toString('utf8'));
+  } catch {
+    return undefined;
+  }
 }

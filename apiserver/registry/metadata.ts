@@ -7,7 +7,7 @@ import { equalValues } from '../../api/meta/equal.ts';
 import { generatedName } from '../../api/meta/names.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import type { AnyObject } from './any-object.ts';
-import { clearsManagers } from './managed-fields.ts';
+import { clearsManagers, sentManagers, validateManagers } from './managed-fields.ts';
 
 export interface Origin {
   readonly now: Date;
@@ -43,7 +43,7 @@ export function metadataForUpdate(sent: ObjectMeta, previous: ObjectMeta, subjec
     throw conflict(subject, `the uid is ${previous.uid}, not ${sent.uid}: the object was deleted and made again`);
   }
   const { labels, annotations, ownerReferences, finalizers } = sent;
-  const managedFields = clearsManagers(sent) ? sent.managedFields : previous.managedFields;
+  const managedFields = clearsManagers(sent) ? sent.managedFields : sentManagers(sent, previous);
   return withoutAbsent({ ...previous, labels, annotations, ownerReferences, finalizers, managedFields });
 }
 
@@ -66,9 +66,11 @@ export function validateNewMetadata(kind: Kind, metadata: ObjectMeta): FieldViol
 /** Checks the metadata that only a delete sets: clients may leave it out, and must not change it. */
 export function validateSentMetadata(sent: ObjectMeta, previous: ObjectMeta): FieldViolation[] {
   const fields = ['deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
-  return fields
-    .filter((field) => sent[field] !== undefined && !equalValues(sent[field], previous[field]))
-    .map((field) => forbidden(`metadata.${field}`, 'cannot be changed: delete the object instead'));
+  const changed = fields.filter((field) => sent[field] !== undefined && !equalValues(sent[field], previous[field]));
+  return [
+    ...changed.map((field) => forbidden(`metadata.${field}`, 'cannot be changed: delete the object instead')),
+    ...validateManagers(sent, previous),
+  ];
 }
 
 /** Rules of a change: an object that is being deleted takes no new finalizers. */

@@ -5,6 +5,7 @@ import { forbidden } from '../../api/errors/violations.ts';
 import { applyJsonPatch, parseJsonPatch } from '../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
+import { APPLY_TYPES } from './apply-config.ts';
 import { parseJson } from './decode.ts';
 import { checkJsonElements, mostElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
@@ -70,7 +71,9 @@ export function readPatch(
   { mergesConditions }: WriteContext,
 ): ReadPatch {
   if (!Object.values<string>(TYPES).includes(type))
-    throw badRequest(`cannot patch: the type "${type}" is not supported, use one of ${Object.values(TYPES).join(', ')}`);
+    throw badRequest(
+      `cannot patch: the type "${type}" is not supported, use one of ${[...Object.values(TYPES), ...APPLY_TYPES].join(', ')}`,
+    );
   const patch = parseJson(bytes, 'patch') as Json;
   if (type === TYPES.json) return readJsonPatch(target, patch);
   if (!isJsonObject(patch)) throw badRequest('cannot patch: a merge patch is a JSON object');

@@ -31,7 +31,7 @@ export function formOf(store: KindStore, subresource: string | undefined): Kind 
 /** Reads how many pods an object wants and has. Throws INVALID_ARGUMENT for a kind that cannot be scaled. */
 export async function getScale(store: KindStore, at: ObjectName, request: GetRequest): Promise<StoreResult> {
   requireScaling(store);
-  return answer(store, (await getObject(store, at, request)).bytes);
+  return answerScale(store, (await getObject(store, at, request)).bytes);
 }
 
 /** Changes how many pods an object wants. With a resourceVersion only if that is current, without one in any case. */
@@ -42,7 +42,7 @@ export async function updateScale(store: KindStore, sent: AnyObject, context: Wr
     checkUid(store.subject(at), uid, previous);
     return scaled(store, previous, sent as Scale);
   };
-  return answer(store, await store.change(at, { context, verb: 'update-scale', resourceVersion, compute }));
+  return answerScale(store, await store.change(at, { context, verb: 'update-scale', resourceVersion, compute }));
 }
 
 /** The same by a patch of the Scale. */
@@ -59,7 +59,7 @@ export async function patchScale(store: KindStore, input: PatchInput, context: W
     return scaled(store, previous, sent);
   };
   const resourceVersion = typeof metadata.resourceVersion === 'string' ? metadata.resourceVersion : undefined;
-  return answer(store, await store.change(input.at, { context, verb: 'patch-scale', resourceVersion, compute }));
+  return answerScale(store, await store.change(input.at, { context, verb: 'patch-scale', resourceVersion, compute }));
 }
 
 /** The object with the replicas of a Scale, validated as every update of it is. */
@@ -69,7 +69,8 @@ function scaled(store: KindStore, previous: AnyObject, { spec }: Scale): AnyObje
   return nextVersion(store, 'object', next, previous);
 }
 
-function answer(store: KindStore, bytes: Buffer): StoreResult {
+/** The Scale of an object that was read or written. */
+export function answerScale(store: KindStore, bytes: Buffer): StoreResult {
   const object = decodeMessage<AnyObject>(store.kind.message, bytes);
   const scale = scaleOf({ scale: requireScaling(store) }, object);
   return { bytes: encodeMessage(scaleKind.message, scale), warnings: [], form: scaleKind as Kind };

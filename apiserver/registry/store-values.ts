@@ -41,7 +41,7 @@ export interface NextVersion {
 export type Versions = Pick<NextVersion, 'current' | 'previous' | 'next'>;
 
 /** What goes on while the disk is full: only with it does space come back. */
-export const URGENT_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'update-status', 'patch-status']);
+export const URGENT_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'update-status', 'patch-status', 'apply-status']);
 /** What goes on in a namespace that is full: it ends objects, or says where a pod runs. */
 export const UNBOUNDED_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'bind']);
 

@@ -60,6 +60,8 @@ export interface ChangeOptions {
   readonly verb: string;
   /** The change is refused unless this is the current version; absent: whatever is current. */
   readonly resourceVersion?: string | undefined;
+  /** The next version has its managed fields already, as an apply computes them. */
+  readonly setsManagers?: boolean;
   /** May be called several times; must not change `previous`. */
   compute(previous: AnyObject, current: Current): AnyObject | 'remove' | Promise<AnyObject | 'remove'>;
 }

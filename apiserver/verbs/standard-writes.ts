@@ -1,7 +1,7 @@
 import { toJson } from '../../api/codec/json.ts';
 import { decodeMessage } from '../../api/codec/message.ts';
 import { badRequest, unimplemented } from '../../api/errors/index.ts';
-import type { DeleteOptions, WriteOptions } from '../../api/generated/types.ts';
+import type { DeleteOptions, PatchRequest, WriteOptions } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { Access, AccessVerb } from '../authz/attributes.ts';
@@ -35,7 +35,8 @@ interface Written {
   readonly form?: ObjectForm | undefined;
 }
 
-abstract class StandardWrite extends AuthorizedWrite implements PreparedWrite {
+/** What all writes of one object share. */
+export abstract class StandardWrite extends AuthorizedWrite implements PreparedWrite {
   readonly store: KindStore;
   readonly #form: ObjectForm | undefined;
 
@@ -103,16 +104,21 @@ export class ObjectWrite extends StandardWrite implements Creation {
   }
 
   #checkNew(object: AnyObject): AnyObject {
-    const { authorizer, identity } = this.caller;
-    const { kind, id } = this.store;
-    authorizer.authorizeCreate(identity, this.access, object);
-    noteRequester(id, object, identity);
-    if (kind.isCreatedWithStatus && object.status !== undefined) {
-      const { namespace, name } = this.access;
-      if (!authorizer.may(identity, { verb: 'update-status', kind: id, namespace, name })) delete object.status;
-    }
-    return object;
+    return checkNewObject(this.store, this.access, object, this.caller);
   }
+}
+
+/** Authorizes what a create stores, and completes it by what the server knows of the caller. */
+export function checkNewObject(store: KindStore, access: Access, object: AnyObject, call: CallContext): AnyObject {
+  const { authorizer, identity } = call;
+  const { kind, id } = store;
+  authorizer.authorizeCreate(identity, access, object);
+  noteRequester(id, object, identity);
+  if (kind.isCreatedWithStatus && object.status !== undefined) {
+    const { namespace, name } = access;
+    if (!authorizer.may(identity, { verb: 'update-status', kind: id, namespace, name })) delete object.status;
+  }
+  return object;
 }
 
 /** Throws for a subresource that the verb or the kind does not have. */
@@ -132,20 +138,28 @@ function readSent({ store, object: bytes, format, namespace, subresource }: Writ
   return object;
 }
 
+/** What a patch asks permission for. Throws for a subresource that the kind does not have. */
+export function patchAccess(store: KindStore, request: PatchRequest): Access {
+  const { subresource = '' } = request;
+  const at = checkName(store, request);
+  if (subresource === 'status' && !store.kind.hasStatus) throw unimplemented(`${store.kind.plural} have no status subresource`);
+  if (!isScale(store, subresource)) writeTargetOf(store, subresource);
+  return { verb: subresource === '' ? 'patch' : `patch-${subresource}`, kind: store.id, ...at };
+}
+
 export class PatchWrite extends StandardWrite {
   readonly #input: PatchInput;
   readonly #admission: Admission;
 
   constructor({ store, patch: request, form }: PatchWriteRequest, admission: Admission, call: CallContext) {
     const { type = '', patch = Buffer.alloc(0), subresource = '', options } = request;
-    const at = checkName(store, request);
-    if (subresource === 'status' && !store.kind.hasStatus) throw unimplemented(`${store.kind.plural} have no status subresource`);
-    if (!isScale(store, subresource)) writeTargetOf(store, subresource);
-    const verb: AccessVerb = subresource === '' ? 'patch' : `patch-${subresource}`;
-    super({ store, options, form }, { verb, kind: store.id, ...at }, call);
+    const access = patchAccess(store, request);
+    super({ store, options, form }, access, call);
+    if (options?.force) throw badRequest('force may be given for a server-side apply only: other patches know no conflicts');
+    const at = { namespace: access.namespace, name: access.name };
     this.#input = { at, type, patch, subresource };
     this.#admission = admission;
-    if (this.audited?.wantsRequest) this.audited.request(readPatch(patch));
+    if (this.audited?.wantsRequest) this.audited.request(auditedPatch(patch));
   }
 
   admitChange(next: AnyObject, previous: AnyObject): Promise<void> | undefined {
@@ -158,7 +172,8 @@ export class PatchWrite extends StandardWrite {
   }
 }
 
-function readPatch(patch: Uint8Array): unknown {
+/** A patch as the audit log has it. */
+export function auditedPatch(patch: Uint8Array): unknown {
   const text = Buffer.from(patch).toString('utf8');
   try {
     return JSON.parse(text);

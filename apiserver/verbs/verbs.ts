@@ -14,6 +14,7 @@ import type { Kind } from '../../api/kinds/kind.ts';
 import { scaleKind } from '../../api/kinds/scale.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import { SelectorRoom } from '../limits/selector-room.ts';
+import { APPLY_TYPES } from '../registry/apply-config.ts';
 import { deleteCollection } from '../registry/delete-collection.ts';
 import { findVersion } from '../registry/find-version.ts';
 import { objectHistory } from '../registry/history.ts';
@@ -27,6 +28,7 @@ import type { EventFormat } from '../watch/event-format.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { Ticker } from '../watch/ticker.ts';
 import { Turns } from '../watch/turns.ts';
+import { ApplyWrite } from './apply-write.ts';
 import type { CallContext } from './call-context.ts';
 import { AuthorizedWrite, deleteWriteOptions } from './call-write.ts';
 import { checkName } from './check-name.ts';
@@ -77,7 +79,10 @@ export class Verbs {
   }
 
   patch(request: PatchWriteRequest, call: CallContext): PreparedWrite {
-    return new PatchWrite(request, this.options.registry.admission, call);
+    const { admission } = this.options.registry;
+    return APPLY_TYPES.includes(request.patch.type ?? '')
+      ? new ApplyWrite(request, admission, call)
+      : new PatchWrite(request, admission, call);
   }
 
   delete(request: DeleteWriteRequest, call: CallContext): PreparedWrite {

@@ -1,5 +1,6 @@
 import type { Figure } from '../figure.ts';
 import { type Part, runParts } from '../parts.ts';
+import { benchApplies } from './applies.ts';
 import { benchBulk } from './bulk.ts';
 import { benchFanOut } from './fan-out.ts';
 import { benchLists } from './lists.ts';
@@ -14,6 +15,7 @@ import { benchThroughput } from './throughput.ts';
 const parts: Readonly<Record<string, Part>> = {
   throughput: benchThroughput,
   bulk: benchBulk,
+  applies: benchApplies,
   'fan-out': benchFanOut,
   lists: benchLists,
   memory: benchMemory,

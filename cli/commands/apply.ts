@@ -4,25 +4,33 @@ import type { ManifestFlags } from '../manifests/manifests.ts';
 import { type PruneFlags, readPruneFlags, withPruneFlags } from '../prune/prune-flags.ts';
 import { withSession } from '../session.ts';
 import { planApply } from '../write/apply-object.ts';
-import { type WriteFlags, WritePrinter, withManifestFlags, withWriteFlags } from '../write/write-options.ts';
+import {
+  checkServerSideFlags,
+  planServerSideApply,
+  type ServerSideFlags,
+  withServerSideFlags,
+} from '../write/server-side-apply.ts';
+import { WritePrinter, withManifestFlags, withWriteFlags } from '../write/write-options.ts';
 
-type ApplyFlags = WriteFlags & ManifestFlags & PruneFlags;
+type ApplyFlags = ServerSideFlags & ManifestFlags & PruneFlags;
 
 export function registerApply(program: Command): void {
   const command = program
     .command('apply')
     .description('Create or update objects to match the manifests')
     .action(async (flags: ApplyFlags, command: Command) => {
+      checkServerSideFlags(flags);
       const printer = await WritePrinter.for(flags);
       const choice = readPruneFlags(flags);
       const { readManifests } = await import('../manifests/manifests.ts');
       const { openPruner, selectDocuments } = await import('../prune/pruner.ts');
       const documents = selectDocuments(await readManifests(flags), flags.selector);
+      const planned = flags.serverSide ? planServerSideApply : planApply;
       await withSession(command, async (session) => {
         const pruner = choice && (await openPruner(session, choice, documents, flags));
         await writeManifests(session, documents, {
           async plan(document) {
-            const plan = await planApply(session, pruner?.member(document) ?? document, flags);
+            const plan = await planned(session, pruner?.member(document) ?? document, flags);
             pruner?.check(document, plan.live);
             return plan;
           },
@@ -32,5 +40,6 @@ export function registerApply(program: Command): void {
       });
     });
   withPruneFlags(command);
+  withServerSideFlags(command);
   withWriteFlags(withManifestFlags(command, 'file, folder, or - for standard input', { required: true }));
 }

@@ -12,7 +12,8 @@ import { keyOf } from '../get/targets.ts';
 import { eachManifest } from '../manifests/each-manifest.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
-import { withManifestFlags } from '../write/write-options.ts';
+import { checkServerSideFlags, withServerSideFlags } from '../write/server-side-apply.ts';
+import { withFieldManagerFlag, withManifestFlags } from '../write/write-options.ts';
 
 interface DiffFlags {
   readonly at?: string;
@@ -21,6 +22,9 @@ interface DiffFlags {
   readonly recursive?: boolean;
   readonly selector?: string;
   readonly allNamespaces?: boolean;
+  readonly serverSide?: boolean;
+  readonly forceConflicts?: boolean;
+  readonly fieldManager?: string;
 }
 
 /** The exit code that says that something differs. */
@@ -51,10 +55,14 @@ export function registerDiff(program: Command): void {
       }
       if (found) throw new ExitWith(differs);
     });
+  withFieldManagerFlag(withServerSideFlags(command));
   withManifestFlags(command, 'what apply would change in the objects that these manifests name', { wordsFollow: true });
 }
 
-function checkFlags(words: readonly string[], { at, to, filename, selector, allNamespaces }: DiffFlags): void {
+function checkFlags(words: readonly string[], flags: DiffFlags): void {
+  const { at, to, filename, selector, allNamespaces, serverSide, forceConflicts } = flags;
+  if (!filename && (serverSide || forceConflicts)) throw badRequest('--server-side and --force-conflicts go with -f');
+  checkServerSideFlags(flags);
   if (filename && (words.length > 0 || at !== undefined || to !== undefined || selector || allNamespaces))
     throw badRequest('-f compares with what apply would make; it goes with neither names nor --at, --to, -l or -A');
   if (!filename && at === undefined) throw badRequest('say what to compare with: --at 10m, or -f FILE');
@@ -68,7 +76,7 @@ async function diffManifests(session: Session, flags: DiffFlags, print: Print): 
   const { readManifests } = await import('../manifests/manifests.ts');
   const documents = await readManifests({ filename: flags.filename ?? [], recursive: flags.recursive ?? false });
   await eachManifest(session, documents, async (document) => {
-    const { live, object, refusal } = await computeAfterApply(session, document);
+    const { live, object, refusal } = await computeAfterApply(session, document, flags);
     const note = refusal === undefined ? 'after apply' : 'as the manifest says, which apply refuses';
     print(objectDiff(document.kind, { name: 'LIVE', note: 'now', object: live }, { name: 'MERGED', note, object }));
     if (refusal !== undefined) throw refusal;

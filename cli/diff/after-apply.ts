@@ -7,6 +7,7 @@ import type { JsonObject } from '../../client/index.ts';
 import type { ManifestWrite } from '../manifests/each-manifest.ts';
 import type { Session } from '../session.ts';
 import { planApply } from '../write/apply-object.ts';
+import { planServerSideApply, type ServerSideFlags } from '../write/server-side-apply.ts';
 
 export interface AfterApply {
   /** What there is; undefined: nothing. */
@@ -18,8 +19,12 @@ export interface AfterApply {
 }
 
 /** What apply would make of one object. Throws ApiError when that cannot be told. */
-export async function computeAfterApply(session: Session, document: ManifestObject): Promise<AfterApply> {
-  const plan = await planApply(session, document, { dryRun: 'server' });
+export async function computeAfterApply(
+  session: Session,
+  document: ManifestObject,
+  { serverSide, ...flags }: ServerSideFlags,
+): Promise<AfterApply> {
+  const plan = await (serverSide ? planServerSideApply : planApply)(session, document, { ...flags, dryRun: 'server' });
   if ('object' in plan) return plan;
   const { live, write } = plan;
   try {

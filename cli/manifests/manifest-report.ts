@@ -1,7 +1,9 @@
+import { FIELD_MANAGER_CONFLICT } from '../../api/apply/conflicts.ts';
 import type { ManifestDocument, ManifestProblem } from '../../api/codec/yaml.ts';
 import { asApiError } from '../../api/errors/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import { describeFailure } from '../program/failure.ts';
+import { conflictAdvice } from '../write/conflict-advice.ts';
 
 /** How many problems of one document are shown. */
 const maxShown = 20;
@@ -14,6 +16,8 @@ export function describeManifestFailure(document: ManifestDocument, error?: unkn
   if ('problems' in document) return problemLines(document.file, document.subject ?? 'the document', document.problems);
   const { file, line, kind, object, locate } = document;
   const violations = asApiError(error)?.violations ?? [];
+  if (violations[0]?.reason === FIELD_MANAGER_CONFLICT)
+    return `${file}:${line}: ${asApiError(error)?.message}\n${conflictAdvice}`;
   if (violations.length === 0) return `${file}:${line}: ${describeFailure(error)}`;
   const problems = violations.map(({ field, description }) => ({ ...locate(field), reason: description }));
   return problemLines(file, `${kind.singular} "${nameOf(object)}"`, problems);

@@ -1,5 +1,8 @@
 import { Document, visit } from 'yaml';
-import { isJsonObject } from '../../api/meta/merge-patch.ts';
+import { withCreatorFields } from '../../api/apply/managers.ts';
+import { typeOfMessage } from '../../api/codec/message-type.ts';
+import { kindOf } from '../../api/kinds/index.ts';
+import { isJsonObject, type Json } from '../../api/meta/merge-patch.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { fillAsJson, fillTemplate, findAll, findStrictly, valueText } from '../jsonpath/evaluate.ts';
 import type { CustomColumn, ObjectOutput } from './output.ts';
@@ -24,7 +27,7 @@ export function printObjects(
   if (output.format === 'name') return objects.map((object) => `${nameOf(object)}\n`).join('');
   if (output.format === 'custom-columns') return printColumns(objects, output.columns, headers);
   const isTemplate = output.format === 'jsonpath' || output.format === 'go-template';
-  const shown = showManagedFields || isTemplate ? objects : objects.map(withoutManagedFields);
+  const shown = objects.map(showManagedFields || isTemplate ? withAllManagedFields : withoutManagedFields);
   const [first] = shown;
   const list = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items: [...shown] };
   const document = single && first !== undefined ? first : list;
@@ -34,6 +37,14 @@ export function printObjects(
     return fill(output.template, document, document, output.strict ? findStrictly : findAll);
   }
   return output.format === 'json' ? `${JSON.stringify(document, null, 4)}\n` : yamlText(document);
+}
+
+/** The creator owns what no other manager does, which the server leaves out. */
+function withAllManagedFields(object: JsonObject): JsonObject {
+  const kind = kindOf(String(object.kind));
+  if (!kind || !isJsonObject(object.metadata) || object.metadata.managedFields === undefined) return object;
+  const managedFields = withCreatorFields(typeOfMessage(kind.message), object, kind.hasStatus) as unknown as Json;
+  return { ...object, metadata: { ...object.metadata, managedFields } };
 }
 
 /** Who wrote which field is the server's to say, and long. */

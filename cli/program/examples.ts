@@ -6,6 +6,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'apply -f web.yaml',
     'apply -f manifests/ -R',
     'apply -f - --dry-run=server',
+    'apply --server-side -f web.yaml',
     'apply -k overlays/test',
     'apply -f manifests/ --prune --applyset=web',
   ],

@@ -18,7 +18,6 @@ it.each([
   [['get', 'pods', '--kubeconfig=x'], 'BERTH_CONFIG=FILE'],
   [['get', 'pods', '-v=6'], 'writes no log'],
   [['get', 'pods', '--server', 'a:1'], 'set-cluster'],
-  [['apply', '-f', 'x', '--server-side'], 'apply on the server is not there yet'],
 ])('the words %j are refused in one line', async (words, text) => {
   const written: string[] = [];
   const write = process.stderr.write;

@@ -10,8 +10,6 @@ const instead: Readonly<Record<string, string>> = {
   '--v': 'the command line writes no log; "berth log-level" sets those of server and agents',
   '--as-uid': '--as and --as-group impersonate',
   '--validate': 'the server validates every write strictly: leave the flag out',
-  '--server-side': 'apply on the server is not there yet: leave the flag out to apply as kubectl does without it',
-  '--force-conflicts': 'it belongs to apply on the server, which is not there yet',
   '--record': '"berth annotate TYPE NAME kubernetes.io/change-cause=TEXT" says why, and "berth rollout history" shows it',
   '--save-config': '"berth apply -f FILE" keeps the configuration that it applied',
 };

@@ -93,10 +93,15 @@ async function openSet(found: Applied, parent: SetParent, contents: SetContents)
   await writeParent(found, parent, either, live);
   return {
     member(document) {
-      const { metadata } = document.object;
+      const { object, json } = document;
+      const labelled = (metadata: JsonObject = {}): JsonObject => ({
+        ...metadata,
+        labels: { ...(metadata.labels as JsonObject | undefined), [partOfLabel]: id },
+      });
       return {
         ...document,
-        object: { ...document.object, metadata: { ...metadata, labels: { ...metadata?.labels, [partOfLabel]: id } } },
+        object: { ...object, metadata: { ...object.metadata, labels: { ...object.metadata?.labels, [partOfLabel]: id } } },
+        json: { ...json, metadata: labelled(json.metadata as JsonObject | undefined) },
       };
     },
     check(document, object) {

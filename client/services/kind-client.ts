@@ -1,9 +1,12 @@
+import { toJson } from '../../api/codec/json.ts';
 import type { DeleteOptions, DeleteRequest, GetRequest, ListRequest, WriteOptions } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import type { Connection, Method } from '../connection/connection.ts';
 import type {
   CallOptions,
   ObjectKey,
+  ObjectWriteOptions,
   Page,
   PatchTarget,
   PatchType,
@@ -17,6 +20,7 @@ const patchTypes: Readonly<Record<PatchType, string>> = {
   merge: 'application/merge-patch+json',
   strategic: 'application/strategic-merge-patch+json',
   json: 'application/json-patch+json',
+  apply: 'application/apply-patch+yaml',
 };
 
 type StandardMethod = 'Create' | 'Get' | 'List' | 'Watch' | 'Update' | 'UpdateStatus' | 'Patch' | 'Delete';
@@ -69,6 +73,12 @@ export function patchRequest(target: PatchTarget, patch: object, options: WriteO
   return { namespace, name, subresource, type: patchTypes[type], patch: Buffer.from(JSON.stringify(patch)), options };
 }
 
+/** The configuration of a server-side apply is the patch of the object that it names. */
+export function applyTarget(config: JsonObject, { namespace, subresource }: Partial<ObjectWriteOptions> = {}): PatchTarget {
+  const metadata = (config.metadata ?? {}) as { readonly name?: string; readonly namespace?: string };
+  return { namespace: metadata.namespace ?? namespace, name: metadata.name ?? '', subresource, type: 'apply' };
+}
+
 export function deleteRequest({ namespace, name }: ObjectKey, options: DeleteOptions): DeleteRequest {
   return { name, ...(namespace && { namespace }), options };
 }
@@ -86,6 +96,10 @@ export function createKindClient<T extends ApiObject>(connection: Connection, ki
     updateStatus: write(methods.UpdateStatus),
     get: (key, call) => connection.unary<T>(methods.Get, getRequest(key), call),
     patch: (target, patch, options = {}, call) => connection.unary<T>(methods.Patch, patchRequest(target, patch, options), call),
+    apply(object, { subresource, ...options }, call) {
+      const config = toJson(kind, object);
+      return connection.unary<T>(methods.Patch, patchRequest(applyTarget(config, { subresource }), config, options), call);
+    },
     delete: (key, options = {}, call) => connection.unary<T>(methods.Delete, deleteRequest(key, options), call),
     async list(scope = {}, call): Promise<Page<T>> {
       const { metadata = {}, items = [] } = await connection.unary<Partial<Page<T>>>(methods.List, listRequest(scope), call);

@@ -20,9 +20,10 @@ import type {
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import type { Connection, Method } from '../connection/connection.ts';
 import { type BulkCodec, type BulkResult, type BulkWrite, openBulk, runBulk } from './bulk.ts';
-import { deleteRequest, getRequest, listRequest, patchRequest } from './kind-client.ts';
+import { applyTarget, deleteRequest, getRequest, listRequest, patchRequest } from './kind-client.ts';
 import type {
   CallOptions,
+  ObjectApplyOptions,
   ObjectKey,
   ObjectWriteOptions,
   PatchTarget,
@@ -86,6 +87,8 @@ export interface ObjectsClient {
   updateStatus(kind: string, object: JsonObject, options?: ObjectWriteOptions, call?: CallOptions): Promise<JsonObject>;
   /** A JSON merge patch, or what the target says. */
   patch(kind: string, target: PatchTarget, patch: object, options?: WriteOptions, call?: CallOptions): Promise<JsonObject>;
+  /** As ResourceClient.apply; `namespace` is where the object is when it names none itself. */
+  apply(kind: string, config: JsonObject, options: ObjectApplyOptions, call?: CallOptions): Promise<JsonObject>;
   delete(kind: string, key: ObjectKey, options?: DeleteOptions, call?: CallOptions): Promise<JsonObject>;
   /**
    * Carries out many writes over one stream; yields a result for each, as they come. Takes the writes as it goes, at
@@ -194,6 +197,8 @@ export function createObjectsClient(connection: Connection): ObjectsClient {
     update: (kind, object, options, call) => write({ verb: 'update', kind, object, options }, call),
     updateStatus: (kind, object, options, call) => write({ verb: 'updateStatus', kind, object, options }, call),
     patch: (kind, target, patch, options, call) => write({ verb: 'patch', kind, target, patch, options }, call),
+    apply: (kind, config, { namespace, subresource, ...options }, call) =>
+      write({ verb: 'patch', kind, target: applyTarget(config, { namespace, subresource }), patch: config, options }, call),
     delete: (kind, key, options, call) => write({ verb: 'delete', kind, key, options }, call),
     bulk: (writes, call) => runBulk(openBulk(connection, call), writes, json),
     kinds: async (call) => (await connection.unary<KindsResponse>(methods.kinds, {}, call)).kinds ?? [],

@@ -64,8 +64,23 @@ export interface ObjectWriteOptions extends WriteOptions {
   readonly subresource?: string | undefined;
 }
 
-/** RFC 7396; Kubernetes' merge of lists by key; RFC 6902, a list of operations. */
-export type PatchType = 'merge' | 'strategic' | 'json';
+/** Options of a server-side apply. */
+export interface ApplyOptions extends WriteOptions {
+  /** Who owns the fields of the configuration. */
+  readonly fieldManager: string;
+  /** Takes fields over from other managers, instead of failing. */
+  readonly force?: boolean;
+  /** "status"; absent: the object. */
+  readonly subresource?: string | undefined;
+}
+
+/** The same through the generic service; `namespace` is where the object is when it names none itself. */
+export interface ObjectApplyOptions extends ApplyOptions {
+  readonly namespace?: string | undefined;
+}
+
+/** RFC 7396; Kubernetes' merge of lists by key; RFC 6902, a list of operations; a server-side apply's configuration. */
+export type PatchType = 'merge' | 'strategic' | 'json' | 'apply';
 
 export interface PatchTarget extends ObjectKey {
   /**
@@ -94,5 +109,11 @@ export interface ResourceClient<T extends ApiObject> {
   updateStatus(object: T, options?: WriteOptions, call?: CallOptions): Promise<T>;
   /** A JSON merge patch, or what the target says, given in the object's JSON form. */
   patch(target: PatchTarget, patch: object, options?: WriteOptions, call?: CallOptions): Promise<T>;
+  /**
+   * Kubernetes' server-side apply: the fields of the object are the manager's from now on, those that it applied before
+   * and leaves out are removed unless others own them, and all others stay. Makes the object where there is none.
+   * ABORTED, with a violation for each field: others own fields with other values.
+   */
+  apply(object: T, options: ApplyOptions, call?: CallOptions): Promise<T>;
   delete(key: ObjectKey, options?: DeleteOptions, call?: CallOptions): Promise<T>;
 }

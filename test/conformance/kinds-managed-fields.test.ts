@@ -64,18 +64,31 @@ forEveryKind((kind, subject) => {
     expect(again).toEqual(status);
   });
 
-  test('a client that sends the entries back, changed, emptied or not at all, changes nothing', async () => {
+  test('a client that sends the entries back, emptied or not at all, changes nothing', async () => {
     const { make, typed, key } = subject();
     await make('sent');
     const made = await typed.patch(key('sent'), label('a'), as('one'));
     const { managedFields: _, ...bare } = made.metadata!;
-    for (const metadata of [
-      bare,
-      { ...bare, managedFields: [] },
-      { ...bare, managedFields: [{ manager: 'liar', operation: 'Update' }] },
-    ])
+    for (const metadata of [bare, { ...bare, managedFields: [] }, made.metadata!])
       expect(await typed.update({ ...made, metadata })).toEqual(made);
     expect(await typed.patch(key('sent'), { metadata: { managedFields: null } })).toEqual(made);
+  });
+
+  test('a client that writes the entries moves fields to another manager, if they are well formed', async () => {
+    const { make, client, key } = subject();
+    await make('moved');
+    const fieldsV1 = { 'f:metadata': { 'f:labels': { 'f:suite': {} } } };
+    const entry = { manager: 'mover', operation: 'Apply', apiVersion: kind.apiVersion, fieldsType: 'FieldsV1', fieldsV1 };
+    const write = (...managedFields: JsonObject[]) =>
+      client.objects.patch(kind.kind, key('moved'), { metadata: { managedFields } }, as('mover'));
+    expect((await write(entry)).metadata).toMatchObject({ managedFields: [entry] });
+    expect(await refusedFields(write({ manager: 'liar', operation: 'Own', fieldsType: 'V2' }))).toEqual([
+      'metadata.managedFields[0].operation',
+      'metadata.managedFields[0].fieldsType',
+    ]);
+    expect(await refusedFields(write(entry, { ...entry, fieldsV1: { 'k:broken': {} } }))).toEqual([
+      'metadata.managedFields[1].fieldsV1',
+    ]);
   });
 
   test('one empty entry clears them', async () => {

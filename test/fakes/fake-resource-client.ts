@@ -1,4 +1,4 @@
-import { ApiError, alreadyExists, conflict, expired, notFound } from '../../api/errors/index.ts';
+import { ApiError, alreadyExists, conflict, expired, notFound, unimplemented } from '../../api/errors/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import { splitKey } from '../../api/meta/key.ts';
 import type { CallOptions, ObjectKey, Page, ResourceClient, Scope, WatchEvent } from '../../client/services/resource-client.ts';
@@ -168,6 +168,9 @@ export function createFakeResourceClient<T extends ApiObject>(options: FakeResou
       enter('update', objectKeyOf(object), object, call);
       existing(objectKeyOf(object), object.metadata?.resourceVersion, object.metadata?.uid);
       return write(object);
+    },
+    async apply() {
+      throw unimplemented('the fake keeps no managers of fields: test an apply against a server');
     },
     async updateStatus(object, _options, call) {
       enter('updateStatus', objectKeyOf(object), object, call);

@@ -7,7 +7,7 @@
  */
 export interface FieldsV1__Input {
   /**
-   * The set as a JSON document. Written by the API server.
+   * The set as a JSON document. Written by the API server, and by clients that move fields between managers.
    */
   'Raw'?: (Buffer | Uint8Array | string);
 }
@@ -17,7 +17,7 @@ export interface FieldsV1__Input {
  */
 export interface FieldsV1 {
   /**
-   * The set as a JSON document. Written by the API server.
+   * The set as a JSON document. Written by the API server, and by clients that move fields between managers.
    */
   'Raw'?: (Buffer);
 }

@@ -29,7 +29,7 @@ export interface ManagedFieldsEntry__Input {
    */
   'fieldsType'?: (string);
   /**
-   * The set. Written by the API server.
+   * The set; absent for the creator, who owns all fields that no other entry names. Written by the API server.
    */
   'fieldsV1'?: (_berth_meta_v1_FieldsV1__Input | null);
   /**
@@ -63,7 +63,7 @@ export interface ManagedFieldsEntry {
    */
   'fieldsType'?: (string);
   /**
-   * The set. Written by the API server.
+   * The set; absent for the creator, who owns all fields that no other entry names. Written by the API server.
    */
   'fieldsV1'?: (_berth_meta_v1_FieldsV1);
   /**

@@ -16,12 +16,13 @@ export interface PatchRequest__Input {
    */
   'name'?: (string);
   /**
-   * The media type of the patch: "application/merge-patch+json", "application/strategic-merge-patch+json" or
-   * "application/json-patch+json".
+   * The media type of the patch: "application/merge-patch+json", "application/strategic-merge-patch+json",
+   * "application/json-patch+json", or "application/apply-patch+yaml" (or "+json") for a server-side apply.
    */
   'type'?: (string);
   /**
-   * The patch in the JSON form that the type says.
+   * The patch in the JSON form that the type says; of an apply the configuration, in YAML or JSON. An apply creates the object
+   * when it is missing.
    */
   'patch'?: (Buffer | Uint8Array | string);
   /**
@@ -48,12 +49,13 @@ export interface PatchRequest {
    */
   'name'?: (string);
   /**
-   * The media type of the patch: "application/merge-patch+json", "application/strategic-merge-patch+json" or
-   * "application/json-patch+json".
+   * The media type of the patch: "application/merge-patch+json", "application/strategic-merge-patch+json",
+   * "application/json-patch+json", or "application/apply-patch+yaml" (or "+json") for a server-side apply.
    */
   'type'?: (string);
   /**
-   * The patch in the JSON form that the type says.
+   * The patch in the JSON form that the type says; of an apply the configuration, in YAML or JSON. An apply creates the object
+   * when it is missing.
    */
   'patch'?: (Buffer);
   /**

@@ -15,7 +15,8 @@ export interface WriteOptions__Input {
    */
   'force'?: (boolean);
   /**
-   * The name under which the changed fields are recorded; the client's name by default. Written by the client.
+   * The name under which the changed fields are recorded; the client's name by default, and required for a server-side
+   * apply. Written by the client.
    */
   'fieldManager'?: (string);
   /**
@@ -40,7 +41,8 @@ export interface WriteOptions {
    */
   'force'?: (boolean);
   /**
-   * The name under which the changed fields are recorded; the client's name by default. Written by the client.
+   * The name under which the changed fields are recorded; the client's name by default, and required for a server-side
+   * apply. Written by the client.
    */
   'fieldManager'?: (string);
   /**

@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import { upgradedEntries } from '../../api/apply/client-side.ts';
+import { typeOfMessage } from '../../api/codec/message-type.ts';
+import type { ManifestObject } from '../../api/codec/yaml.ts';
+import { badRequest, isConflict, isNotFound } from '../../api/errors/index.ts';
+import type { JsonObject } from '../../api/meta/merge-patch.ts';
+import { manifestKey } from '../manifests/each-manifest.ts';
+import type { Session } from '../session.ts';
+import type { ApplyPlan } from './apply-object.ts';
+import { type WriteFlags, writeOptions } from './write-options.ts';
+
+/** The flags of commands that apply on the server. */
+export interface ServerSideFlags extends WriteFlags {
+  readonly serverSide?: boolean;
+  readonly forceConflicts?: boolean;
+}
+
+/** Who owns what the command line applies on the server. Client-side apply has another name. */
+const MANAGER = 'berth';
+/** How often the entries are read again because another write came between. */
+const UPGRADE_ATTEMPTS = 5;
+
+/** Adds --server-side and --force-conflicts. */
+export function withServerSideFlags(command: Command): Command {
+  return command
+    .option('--server-side', 'apply on the server, which knows who owns which fields')
+    .option('--force-conflicts', 'with --server-side: take over fields that other managers own');
+}
+
+/** Throws for flags that do not go together. */
+export function checkServerSideFlags({ serverSide, forceConflicts, dryRun }: ServerSideFlags): void {
+  if (forceConflicts && !serverSide) throw badRequest('--force-conflicts goes with --server-side only');
+  if (serverSide && dryRun === 'client')
+    throw badRequest('--dry-run=client does not go with --server-side: say --dry-run=server');
+}
+
+/**
+ * Plans the server-side apply of a manifest. What a client-side apply owns of the object is moved to the manager first,
+ * as kubectl does, so that it is no conflict, and so that what the manifest leaves out is removed.
+ */
+export async function planServerSideApply(
+  session: Session,
+  document: ManifestObject,
+  flags: ServerSideFlags,
+): Promise<ApplyPlan> {
+  const { kind, json } = document;
+  const target = { ...manifestKey(session, document), type: 'apply' } as const;
+  const options = { ...writeOptions(flags, MANAGER), force: flags.forceConflicts === true };
+  const live = await upgrade(session, document, flags);
+  const metadata = { ...(json.metadata as JsonObject), ...(target.namespace && { namespace: target.namespace }) };
+  const patch: JsonObject = { ...json, metadata };
+  return { live, write: { verb: 'patch', kind: kind.kind, target, patch, options }, done: () => 'serverside-applied' };
+}
+
+/** Moves what a client-side apply owns; nothing in a dry run. Gives the object, undefined where there is none. */
+async function upgrade(session: Session, document: ManifestObject, flags: ServerSideFlags): Promise<JsonObject | undefined> {
+  const { kind } = document;
+  const key = manifestKey(session, document);
+  const { objects } = session.client;
+  const { fieldManager = MANAGER, dryRun } = writeOptions(flags, MANAGER);
+  for (let attempt = 1; ; attempt++) {
+    const live = await objects.get(kind.kind, key).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+    const managedFields = live && upgradedEntries(typeOfMessage(kind.message), live, kind.hasStatus, fieldManager);
+    if (!live || !managedFields || dryRun?.length) return live;
+    const { resourceVersion } = live.metadata as { resourceVersion: string };
+    try {
+      return await objects.patch(kind.kind, key, { metadata: { managedFields, resourceVersion } }, { fieldManager });
+    } catch (error) {
+      if (!isConflict(error) || attempt >= UPGRADE_ATTEMPTS) throw error;
+    }
+  }
+}
