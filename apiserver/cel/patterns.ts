@@ -35,7 +35,7 @@ function newPattern(source: string): Pattern {
     throw new RangeError(`is too large once its repetitions are written out: use smaller counts within {}`);
   const compiled = compiledBy(source);
   const size = compiled.programSize();
-  const cost = (text: string) => 1 + Math.ceil((size * text.length) / 16);
+  const cost = (text: string) => 1 + Math.ceil((size * text.length) / 8);
   return {
     test(text, budget) {
       budget.take(cost(text));
@@ -46,7 +46,7 @@ function newPattern(source: string): Pattern {
       const matcher = compiled.matcher(text);
       let rest = text.length;
       while (results.length < most) {
-        budget.take(1 + Math.ceil((size * rest) / 4));
+        budget.take(1 + size * rest);
         if (!matcher.find()) break;
         results.push(matcher.group() ?? '');
         rest = text.length - matcher.end();

@@ -37,10 +37,10 @@ export interface RuleLevel {
 export function compileRules({ node, path, isRoot, isCorrelatable }: RuleLevel, violations: FieldViolation[]): RuleCode[] {
   const { type, types } = schemaTypes(node, isRoot);
   const plain = expressionCompiler({ variables: { self: type, oldSelf: type }, types });
-  const optional = expressionCompiler({ variables: { self: type, oldSelf: `optional<${type}>` }, types });
+  const optional = () => expressionCompiler({ variables: { self: type, oldSelf: `optional<${type}>` }, types });
   return (node.validations ?? []).map((rule, at) => {
     const where = `${path}.x-kubernetes-validations[${at}]`;
-    const compiler = rule.optionalOldSelf ? optional : plain;
+    const compiler = rule.optionalOldSelf ? optional() : plain;
     const refused: FieldViolation[] = [];
     const compile = (source: string, field: string, expected: string) => {
       try {
