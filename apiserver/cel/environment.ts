@@ -56,7 +56,7 @@ let shared: Environment | undefined;
 function baseEnvironment(): Environment {
   if (shared !== undefined) return shared;
   const limits = { maxDepth: EXPRESSION_LEVELS, maxAstNodes: EXPRESSION_NODES };
-  // Kubernetes makes an exception for the list of format(); this parser knows none, so that lists may have items of any type.
+  // Kubernetes excepts the list of format(); this parser has no exceptions, so all lists may have items of any type.
   const options = { enableOptionalTypes: true, homogeneousAggregateLiterals: false, limits };
   const environment = new Environment(options);
   for (const { types = {}, namespaces = [] } of LIBRARIES) {

@@ -9,7 +9,7 @@ export interface SchemaTypes {
   readonly types: readonly ObjectType[];
 }
 
-/** The types of one rule's `self`. `isResource` is of the object itself, which has apiVersion, kind and metadata, too. */
+/** The types of a rule's `self`. `isResource`: it is the object itself, which has apiVersion, kind and metadata. */
 export function schemaTypes(node: SchemaNode, isResource: boolean): SchemaTypes {
   const types: ObjectType[] = [];
   const type = typeOf(isResource ? resourceNode(node) : node, 'object', types);

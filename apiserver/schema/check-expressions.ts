@@ -27,7 +27,7 @@ export interface RuleWalk {
   hasRules(node: SchemaNode): boolean;
 }
 
-/** Judges a value and its parts by the rules (CEL) of the schema. Throws BudgetExceeded once a violation has said so. */
+/** Judges a value and its parts by the rules (CEL) of the schema. Throws BudgetExceeded after a violation of it. */
 export function checkExpressions(judged: Judged, walk: RuleWalk): void {
   const { value, node, place, before } = judged;
   if (value === null || !walk.hasRules(node) || walk.violations.length >= REPORTED_VIOLATIONS) return;

@@ -16,7 +16,7 @@ import { checkValue, REPORTED_VIOLATIONS } from './validate.ts';
 
 /**
  * Steps of the checks of one object, rules apart: values looked at, and the work of regular expressions. Kubernetes'
- * cost budget of an object is ten times as large; a million steps take about 0.1 s, during which nothing else is served.
+ * cost budget of an object is ten times as large; a million steps take about 0.1 s, and nothing else is served then.
  */
 const OBJECT_STEPS = 1_000_000;
 /** Steps of all rules (CEL) on all values of one object. */

@@ -2,8 +2,8 @@ import { isJsonObject, type Json, type JsonObject, setMember } from '../../api/m
 import type { SchemaNode } from './schema-node.ts';
 
 /**
- * Sets the defaults of what is missing, in place, as Kubernetes does: a default is copied, and completed by the defaults
- * of its own parts; a null counts as missing where the schema is not nullable. Nulls that are not nullable and have no
+ * Sets the defaults of what is missing, in place, as Kubernetes does: a default is copied, and completed by those of
+ * its own parts; a null counts as missing where the schema is not nullable. Nulls that are not nullable and have no
  * default are removed afterwards.
  */
 export function applyDefaults(value: Json, node: SchemaNode): void {

@@ -4,7 +4,7 @@ export type SchemaType = 'object' | 'array' | 'string' | 'integer' | 'number' | 
 export type ListType = 'atomic' | 'set' | 'map';
 export type MapType = 'atomic' | 'granular';
 
-/** What a value must be, apart from its type and its parts: the keywords that allOf, anyOf, oneOf and not may have, too. */
+/** What a value must be, apart from its type and parts: keywords that allOf, anyOf, oneOf and not may have, too. */
 export interface ValueRules {
   readonly enum?: readonly Json[];
   readonly minimum?: number;
