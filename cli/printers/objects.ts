@@ -1,7 +1,7 @@
 import { Document, visit } from 'yaml';
+import { fillAsJson, fillTemplate, findAll, findStrictly, valueText } from '../../api/jsonpath/evaluate.ts';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import type { JsonObject } from '../../client/index.ts';
-import { fillAsJson, fillTemplate, findAll, findStrictly, valueText } from '../jsonpath/evaluate.ts';
 import type { CustomColumn, ObjectOutput } from './output.ts';
 import { plainTable } from './plain-table.ts';
 import { typeName } from './type-name.ts';

@@ -2,6 +2,7 @@ import { messageType } from '../../api/codec/descriptors.ts';
 import { toJson } from '../../api/codec/json.ts';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
 import { isNotFound } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import { type ManifestPlan, manifestKey } from '../manifests/each-manifest.ts';
 import type { Session } from '../session.ts';
@@ -19,21 +20,25 @@ export async function planApply(session: Session, document: ManifestObject, flag
   const wanted = withLastApplied(
     toJson(kind, { ...object, metadata: { ...object.metadata, namespace: key.namespace } }) as JsonObject,
   );
-  const options = writeOptions(flags, 'berth-client-side-apply');
+  const options = { ...writeOptions(flags, 'berth-client-side-apply'), fieldValidation: 'Strict' };
   const { objects } = session.client;
 
-  const live = await objects.get(kind.kind, key).catch((error: unknown) => {
+  const live = await objects.get(kindWord(kind), key).catch((error: unknown) => {
     if (isNotFound(error)) return undefined;
     throw error;
   });
   if (live === undefined) {
     if (flags.dryRun === 'client') return { live, object: wanted, done: 'created' };
     const createOptions = { ...options, namespace: key.namespace };
-    return { live, write: { verb: 'create', kind: kind.kind, object: wanted, options: createOptions }, done: () => 'created' };
+    return {
+      live,
+      write: { verb: 'create', kind: kindWord(kind), object: wanted, options: createOptions },
+      done: () => 'created',
+    };
   }
   const patch = computeApplyPatch(readLastApplied(live), wanted, live, messageType(kind.message));
   if (patch === undefined) return { live, object: live, done: 'unchanged' };
   if (flags.dryRun === 'client') return { live, object: mergePatch(live, patch) as JsonObject, done: 'configured' };
   const done = (after: JsonObject): string => (isUnchanged(live, after) ? 'unchanged' : 'configured');
-  return { live, write: { verb: 'patch', kind: kind.kind, target: key, patch, options }, done };
+  return { live, write: { verb: 'patch', kind: kindWord(kind), target: key, patch, options }, done };
 }
