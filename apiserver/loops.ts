@@ -1,4 +1,5 @@
 import type { MetricsRegistry } from '../api/metrics/index.ts';
+import { CustomKinds, type CustomKindsOptions } from './custom/custom-kinds.ts';
 import type { ServerOptions } from './options.ts';
 import { measureCertificates, runCertificateRenewal } from './pki/certificate-renewal.ts';
 import type { ServerPki } from './pki/pki.ts';
@@ -23,4 +24,13 @@ export function runLoops(
       measureCertificates(metrics, pki.certificates),
     ),
   ];
+}
+
+/** Serves the kinds that users have added; resolves when those of before the start are served. */
+export async function startCustomKinds(
+  options: Omit<CustomKindsOptions, 'now'>,
+  signal: AbortSignal,
+): Promise<{ readonly ended: Promise<void> }> {
+  const keep = await new CustomKinds({ ...options, now: () => new Date() }).begin();
+  return { ended: keep(signal) };
 }

@@ -4,7 +4,7 @@ import { repairServices } from './allocation/repair-services.ts';
 import { anyOf, BootstrapTokens } from './authn/bootstrap-tokens.ts';
 import { certifiedHosts, keepControlPlaneService } from './control-plane.ts';
 import { openListeners } from './listeners.ts';
-import { runLoops } from './loops.ts';
+import { runLoops, startCustomKinds } from './loops.ts';
 import type { ServerOptions } from './options.ts';
 import { ensurePki, type ServerPki } from './pki/pki.ts';
 import { tightenFiles } from './pki/private-files.ts';
@@ -46,7 +46,7 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
 async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki, signal: AbortSignal): Promise<void> {
   const { storage } = store;
   const { log, metrics = new MetricsRegistry() } = options;
-  const { registry, caches, allocator, addKind } = createServerRegistry(options, storage, metrics);
+  const { registry, caches, allocator, addKind, removeKind } = createServerRegistry(options, storage, metrics);
   const sums = new NodeSums(registry.store('Pod').cache);
   const tokens = new BootstrapTokens(registry.store('Secret').cache, () => new Date());
   const endStorage = measureStorage(metrics, storage);
@@ -55,12 +55,12 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
   const loops: Promise<void>[] = [];
   try {
     const feed = await startFeed({ storage, caches, log }, inner.signal);
-    loops.push(feed.ended);
     for (const each of [sums, tokens]) each.observe();
-    loops.push(...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
+    loops.push(feed.ended, ...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     await ensureObjects(registry, options.controllerRules);
     await repairServices(registry, allocator, log);
-    loops.push(runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
+    const custom = await startCustomKinds({ registry, log, addKind, removeKind }, inner.signal);
+    loops.push(custom.ended, runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
     await listenUntil({
       options: { ...options, metrics },
       store,

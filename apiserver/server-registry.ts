@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { kindId } from '../api/kinds/index.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { parseServiceRanges } from './allocation/ranges.ts';
@@ -6,7 +7,7 @@ import { ServiceAllocator } from './allocation/service-allocator.ts';
 import { measureCaches } from './metrics.ts';
 import { measureNamespaces } from './namespace-metrics.ts';
 import type { ServerOptions } from './options.ts';
-import { ensureCollected } from './registry/ensure-objects.ts';
+import { ensureCollected, forgetCollected } from './registry/ensure-objects.ts';
 import { KindStore } from './registry/kind-store.ts';
 import { findLease, LeaseTerms } from './registry/lease-terms.ts';
 import { composeLedgers } from './registry/ledger.ts';
@@ -31,6 +32,8 @@ export interface ServerRegistry {
    * there already.
    */
   addKind(kind: Kind): Promise<void>;
+  /** Serves a kind no more; its watches are expired. Its objects stay in the store: the caller has removed them. */
+  removeKind(kind: Kind): Promise<void>;
 }
 
 export type ServerRegistryOptions = Pick<
@@ -79,6 +82,13 @@ export function createServerRegistry(options: ServerRegistryOptions, storage: St
       follow(store.cache);
       registry.stores.add(store);
       await ensureCollected(registry, kind);
+    },
+    async removeKind(kind) {
+      const store = registry.stores.get(kindId(kind));
+      if (!store) return;
+      registry.stores.remove(store.id);
+      caches.remove(store.cache);
+      await forgetCollected(registry, kind);
     },
   };
 }

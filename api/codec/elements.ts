@@ -1,7 +1,9 @@
 import { isJsonObject } from '../meta/merge-patch.ts';
 import { type FieldShape, type MessageShape, messageShape } from './message-shapes.ts';
+import { countJsonValues, isOpen } from './open-message.ts';
 import { LENGTH_DELIMITED } from './wire-format.ts';
 import { WireInput } from './wire-input.ts';
+import { WireReader } from './wire-reader.ts';
 
 /** What the walks need of a field: they pass over single scalars. */
 interface Part {
@@ -20,6 +22,8 @@ const known = new WeakMap<MessageShape, Parts>();
 /** For `other`, which then passes over every field. */
 const NONE: ReadonlySet<number> = new Set();
 const MAP_VALUE = 2;
+/** The field CustomObject.content. */
+const CONTENT = 2;
 const numbers: ReadonlySet<string> = new Set(['bool', 'int32', 'uint32', 'int64', 'double']);
 /** A number in a list takes so much less memory than a message. */
 const NUMBERS_AN_ELEMENT = 8;
@@ -30,12 +34,30 @@ const NUMBERS_AN_ELEMENT = 8;
  * that are damaged.
  */
 export function countElements(messageName: string, bytes: Uint8Array): number {
-  return countMessage(partsOf(messageShape(messageName)), new WireInput(bytes, false), bytes.length);
+  const count = countMessage(partsOf(messageShape(messageName)), new WireInput(bytes, false), bytes.length);
+  return isOpen(messageName) ? count + countContent(bytes) : count;
+}
+
+/** Of an object of a kind that users added: see open-message.ts. */
+function countContent(bytes: Uint8Array): number {
+  const reader = new WireReader(bytes);
+  let count = 0;
+  while (reader.next())
+    if (reader.number === CONTENT && reader.wire === LENGTH_DELIMITED) count += countJsonValues(reader.value());
+  return count;
 }
 
 /** The same of a message in JSON form. What is of no field, or of a wrong type, counts as nothing. */
 export function countJsonElements(messageName: string, json: unknown): number {
-  return countJson(partsOf(messageShape(messageName)), json);
+  const count = countJson(partsOf(messageShape(messageName)), json);
+  return isOpen(messageName) && isJsonObject(json) ? count + countValues({ ...json, metadata: null }) : count;
+}
+
+function countValues(json: unknown): number {
+  if (typeof json !== 'object' || json === null) return 0;
+  let count = 1;
+  for (const value of Array.isArray(json) ? json : Object.values(json)) count += 1 + countValues(value);
+  return count;
 }
 
 function countMessage({ byNumber }: Parts, input: WireInput, end: number): number {

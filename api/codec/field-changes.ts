@@ -1,8 +1,10 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
 import { equalValues } from '../meta/equal.ts';
 import { type FieldSet, isEmptySet, SELF } from '../meta/field-set.ts';
+import { isJsonObject } from '../meta/merge-patch.ts';
 import { isAtomicField } from './atomic-fields.ts';
 import { messageType } from './descriptors.ts';
+import { isOpen } from './open-message.ts';
 
 /** Which fields were added or got another value, and which are gone (each with everything below it). */
 export interface FieldChanges {
@@ -22,7 +24,28 @@ const VALUES = ['Timestamp', 'Duration', 'Quantity', 'IntOrString', 'FieldsV1', 
 export function fieldChanges(messageName: string, before: object, after: object): FieldChanges {
   const changes: FieldChanges = { changed: {}, removed: {} };
   compareMessages(messageType(messageName), before as Values, after as Values, changes);
+  if (isOpen(messageName)) compareMembers(contentOf(before), contentOf(after), changes);
   return changes;
+}
+
+const contentOf = (object: object): Values => ({ ...object, metadata: undefined });
+
+/** Plain JSON without a schema: objects are looked into, everything else is one value. */
+function compareMembers(before: Values, after: Values, to: FieldChanges): void {
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [old, next] = [before[name], after[name]];
+    if (Object.is(old, next)) continue;
+    const step = `f:${name}`;
+    if (next === undefined) to.removed[step] = {};
+    else if (!isJsonObject(next) || Object.keys(next).length === 0) {
+      if (!equalValues(old, next)) to.changed[step] = {};
+    } else {
+      const parts: FieldChanges = { changed: old === undefined ? { [SELF]: {} } : {}, removed: {} };
+      compareMembers(isJsonObject(old) ? old : {}, next, parts);
+      if (!isEmptySet(parts.changed)) to.changed[step] = parts.changed;
+      if (!isEmptySet(parts.removed)) to.removed[step] = parts.removed;
+    }
+  }
 }
 
 function compareMessages(type: Type, before: Values, after: Values, to: FieldChanges): void {

@@ -5,6 +5,7 @@ import { messageType } from './descriptors.ts';
 import { INLINE } from './json-fields.ts';
 import type { JsonReader } from './json-reader.ts';
 import { nearestWord } from './nearest.ts';
+import { isOpen } from './open-message.ts';
 import {
   durationCodec,
   intOrStringCodec,
@@ -40,7 +41,7 @@ const plans = new Map<string, MessagePlan>();
 export function messagePlan(name: string): MessagePlan {
   let plan = plans.get(name);
   if (!plan) {
-    plan = new MessagePlan(messageType(name));
+    plan = isOpen(name) ? new OpenPlan(messageType(name)) : new MessagePlan(messageType(name));
     plans.set(name, plan);
   }
   return plan;
@@ -121,6 +122,20 @@ export class MessagePlan implements ValueCodec {
       if (plan.inline) Object.assign(json, written);
       else if (written !== undefined) json[plan.name] = written as JsonObject[string];
     }
+  }
+}
+
+/** An object of a kind that users added: its metadata is a message, all other members are JSON already. */
+class OpenPlan extends MessagePlan {
+  override read(json: unknown, at: JsonReader): Message | undefined {
+    if (!isJsonObject(json)) return at.wrong('an object', json);
+    const { metadata, ...members } = json;
+    return { ...(super.read(metadata === undefined ? {} : { metadata }, at) ?? {}), ...members };
+  }
+
+  override write(message: unknown): JsonObject {
+    const { metadata, ...members } = message as Message;
+    return { ...super.write({ metadata }), ...(members as JsonObject) };
   }
 }
 

@@ -3,6 +3,7 @@ import protobuf, { type Field, type ReflectionObject, type Type } from 'protobuf
 import { describe, expect, it } from 'vitest';
 import { allDescriptors, messageType } from './descriptors.ts';
 import { decodeForeign, decodeMessage, encodeMessage } from './message.ts';
+import { isOpen } from './open-message.ts';
 
 const DEPTH = 4;
 const POD = 'berth.core.v1.Pod';
@@ -65,7 +66,8 @@ function randomField(field: Field, depth: number): fc.Arbitrary<unknown> {
 const libraryBytes = (type: Type, value: object): Buffer => Buffer.from(type.encode(value).finish());
 
 describe('the compiled codec', () => {
-  for (const type of allTypes()) {
+  // An object of a kind that users added has another form in memory: open-message.test.ts.
+  for (const type of allTypes().filter(({ fullName }) => !isOpen(fullName.slice(1)))) {
     const name = type.fullName.slice(1);
     it(`writes and reads the same bytes as protobufjs for ${name}`, () => {
       const property = fc.property(randomMessage(type, DEPTH), (message) => {

@@ -1,8 +1,9 @@
 import type { Field, Type } from 'protobufjs';
-import { atomic, type FieldType, type ListMapType, type MapType, set } from '../apply/field-type.ts';
+import { atomic, deduced, type FieldType, type ListMapType, type MapType, set } from '../apply/field-type.ts';
 import { isAtomicField, keyDefaults } from './atomic-fields.ts';
 import { messageType } from './descriptors.ts';
 import { isJsonValue, jsonFields, messageBelow } from './json-fields.ts';
+import { isOpen } from './open-message.ts';
 
 const LIST_TYPE = '(berth.meta.v1.list_type)';
 const LIST_KEYS = '(berth.meta.v1.list_map_key)';
@@ -34,7 +35,7 @@ class MessageMap implements MapType {
   }
 
   member(name: string): FieldType | undefined {
-    return this.#known().get(name);
+    return this.#known().get(name) ?? (isOpen(this.#type.fullName.slice(1)) ? deduced : undefined);
   }
 
   declares(name: string): boolean {

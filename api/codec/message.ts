@@ -1,5 +1,6 @@
 import { compileDecoder, compileEncoder, type Decode, type Encode } from './message-compiler.ts';
 import { type MessageShape, messageShape } from './message-shapes.ts';
+import { closeMembers, isOpen, openMembers } from './open-message.ts';
 import { WireInput } from './wire-input.ts';
 import { WireOutput } from './wire-output.ts';
 
@@ -47,11 +48,21 @@ const encoders = new WeakMap<MessageShape, Encode>();
 const output = new WireOutput();
 
 function decoderOf(type: MessageShape): Decode {
-  return decoders.get(type) ?? remember(decoders, type, compileDecoder(type, decoderOf));
+  return decoders.get(type) ?? remember(decoders, type, makeDecoder(type));
 }
 
 function encoderOf(type: MessageShape): Encode {
-  return encoders.get(type) ?? remember(encoders, type, compileEncoder(type, encoderOf));
+  return encoders.get(type) ?? remember(encoders, type, makeEncoder(type));
+}
+
+function makeDecoder(type: MessageShape): Decode {
+  const decode = compileDecoder(type, decoderOf);
+  return isOpen(type.name) ? (input, end) => openMembers(decode(input, end)) : decode;
+}
+
+function makeEncoder(type: MessageShape): Encode {
+  const encode = compileEncoder(type, encoderOf);
+  return isOpen(type.name) ? (message, to) => encode(closeMembers(message), to) : encode;
 }
 
 function remember<T>(known: WeakMap<MessageShape, T>, type: MessageShape, value: T): T {

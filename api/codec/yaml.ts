@@ -1,5 +1,6 @@
 import type { FieldViolation } from '../errors/api-error.ts';
 import { required } from '../errors/violations.ts';
+import { groupOf } from '../kinds/identity.ts';
 import { kinds } from '../kinds/index.ts';
 import type { ApiObject, Kind } from '../kinds/kind.ts';
 import { notYetReason } from '../kinds/not-yet.ts';
@@ -102,9 +103,19 @@ class ManifestReader {
       );
     if (isListName(name) && (json.items === undefined || json.items === null || Array.isArray(json.items)))
       return this.readItems(json.items ?? [], at, name);
-    const kind = this.known.find((each) => each.kind === name);
+    const kind = this.kindOf(name, json.apiVersion);
     if (!kind) return [this.failureAt([...at, 'kind'], unknownKind(name))];
     return [this.readObject(itemKind ? { apiVersion: kind.apiVersion, kind: kind.kind, ...json } : json, at, kind)];
+  }
+
+  /** Of kinds of one name that of the version, else of the group, else the first. */
+  private kindOf(name: unknown, apiVersion: unknown): Kind | undefined {
+    const named = this.known.filter((each) => each.kind === name);
+    if (named.length < 2 || typeof apiVersion !== 'string') return named[0];
+    const group = groupOf(apiVersion);
+    return (
+      named.find((each) => each.apiVersion === apiVersion) ?? named.find((each) => groupOf(each.apiVersion) === group) ?? named[0]
+    );
   }
 
   private readItems(items: readonly unknown[], at: readonly Step[], listName: string): ManifestDocument[] {

@@ -4,6 +4,7 @@ import { clusterRoleBinding } from './cluster-role-binding/kind.ts';
 import { configMap } from './config-map/kind.ts';
 import { controllerRevision } from './controller-revision/kind.ts';
 import { cronJob } from './cron-job/kind.ts';
+import { customResourceDefinition } from './custom-resource-definition/kind.ts';
 import { daemonSet } from './daemon-set/kind.ts';
 import { deployment } from './deployment/kind.ts';
 import { endpointSlice } from './endpoint-slice/kind.ts';
@@ -74,6 +75,7 @@ const all = [
   roleBinding,
   clusterRoleBinding,
   certificateSigningRequest,
+  customResourceDefinition,
   event,
   lease,
   nodeMetrics,

@@ -145,6 +145,11 @@ export interface Kind<T extends ApiObject = ApiObject> {
    * between two slashes, e.g. "system:node").
    */
   readonly nameRule: 'subdomain' | 'label' | 'path';
+  /**
+   * Removes the fields that objects of the kind do not have, in place, and gives their paths. Absent: the codec refuses
+   * those.
+   */
+  prune?(object: T): string[];
   /** Fills in every default, in place. Runs once, on the way in. Idempotent. */
   defaults(object: T): void;
   /** Every rule that the object breaks, all at once; metadata is checked by the registry. */

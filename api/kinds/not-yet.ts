@@ -7,7 +7,6 @@ import { kindOf } from './index.ts';
 const kubernetesKinds: Readonly<Record<string, readonly string[]>> = {
   Ingress: ['ingresses', 'ing'],
   IngressClass: ['ingressclasses'],
-  CustomResourceDefinition: ['customresourcedefinitions', 'crd', 'crds'],
   APIService: ['apiservices'],
   MutatingWebhookConfiguration: ['mutatingwebhookconfigurations'],
   ValidatingWebhookConfiguration: ['validatingwebhookconfigurations'],

@@ -1,16 +1,24 @@
 /** What a reader of a GrowingSet sees. */
 export interface Growing<T> extends Iterable<T> {
-  /** Calls `follower` for each item that is there, and for each that comes, until the returned function is called. */
-  follow(follower: (item: T) => void): () => void;
+  /**
+   * Calls `follower` for each item that is there, and for each that comes, and `left` for each that goes, until the
+   * returned function is called.
+   */
+  follow(follower: (item: T) => void, left?: (item: T) => void): () => void;
+}
+
+interface Follower<T> {
+  came(item: T): void;
+  left?: ((item: T) => void) | undefined;
 }
 
 /**
- * Items that come one after the other and stay. A reader that needs all of them follows the set, and hears of those
- * that come later.
+ * Items that come one after the other; few of them go. A reader that needs all of them follows the set, and hears of
+ * those that come later.
  */
 export class GrowingSet<T> implements Growing<T> {
-  readonly #items: T[];
-  readonly #followers = new Set<(item: T) => void>();
+  #items: readonly T[];
+  readonly #followers = new Set<Follower<T>>();
 
   constructor(items: Iterable<T> = []) {
     this.#items = [...items];
@@ -21,12 +29,20 @@ export class GrowingSet<T> implements Growing<T> {
   }
 
   add(item: T): void {
-    this.#items.push(item);
-    for (const follower of this.#followers) follower(item);
+    this.#items = [...this.#items, item];
+    for (const { came } of this.#followers) came(item);
   }
 
-  follow(follower: (item: T) => void): () => void {
-    for (const item of this.#items) follower(item);
+  /** Nothing for an item that is not there. Readers that iterate at the moment still see it. */
+  remove(item: T): void {
+    if (!this.#items.includes(item)) return;
+    this.#items = this.#items.filter((each) => each !== item);
+    for (const { left } of this.#followers) left?.(item);
+  }
+
+  follow(came: (item: T) => void, left?: (item: T) => void): () => void {
+    for (const item of this.#items) came(item);
+    const follower = { came, left };
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
   }

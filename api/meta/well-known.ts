@@ -89,6 +89,8 @@ export const finalizers = {
   claimProtection: 'kubernetes.io/pvc-protection',
   /** On a volume that an agent made a folder for: the agent takes it off once the data are gone, or are to stay. */
   localPath: 'berth.io/local-path',
+  /** On a CustomResourceDefinition: its objects go first. */
+  customResources: 'customresourcecleanup.apiextensions.k8s.io',
 } as const;
 
 export const namespaces = { default: 'default', system: 'kube-system', nodeLease: 'kube-node-lease' } as const;

@@ -7,6 +7,7 @@ import type { AnyObject } from './any-object.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { creatorEntry, recordsManagers } from './managed-fields.ts';
 import { metadataForCreate, validateNewMetadata } from './metadata.ts';
+import { pruneSent } from './prune.ts';
 import type { NewObject, StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
 
@@ -70,7 +71,7 @@ export async function imagineObject(store: KindStore, admission: Admission, crea
 async function prepare(store: KindStore, admission: Admission, source: NewObjectSource, dryRun: boolean): Promise<Prepared> {
   const { kind } = store;
   const object = source.take();
-  const warnings = [...(kind.warnings?.(object) ?? [])];
+  const warnings = [...(kind.warnings?.(object) ?? []), ...pruneSent(store, object, source.context)];
   const { name = '', generateName = '' } = object.metadata ?? {};
   object.metadata = metadataForCreate(object.metadata ?? {}, store.hasSpec, store.origin());
   if (kind.hasStatus && !kind.isCreatedWithStatus) delete object.status;

@@ -1,4 +1,4 @@
-import { isAlreadyExists } from '../../api/errors/index.ts';
+import { isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule } from '../../api/generated/types.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
 import type { KindName } from '../../api/kinds/index.ts';
@@ -11,6 +11,7 @@ import { withMissing } from '../authz/rbac/reconcile.ts';
 import { syncAggregation } from './aggregated-roles.ts';
 import type { AnyObject } from './any-object.ts';
 import { createObject } from './create.ts';
+import { deleteObject } from './delete.ts';
 import type { Registry } from './registry.ts';
 import { serverContext } from './server-context.ts';
 import { nextVersion } from './update.ts';
@@ -41,6 +42,22 @@ export async function ensureCollected(registry: Registry, { apiVersion }: Kind):
   if (!registry.stores.has('ClusterRole')) return;
   const { role, binding } = controllersOfGroup(groupOf(apiVersion));
   await ensureUpToDate(registry, [role], [binding]);
+}
+
+/** Takes that back with the last kind of the group. */
+export async function forgetCollected(registry: Registry, { apiVersion }: Kind): Promise<void> {
+  const group = groupOf(apiVersion);
+  if (!registry.stores.has('ClusterRole') || [...registry.stores].some(({ resource }) => resource.group === group)) return;
+  const { role, binding } = controllersOfGroup(group);
+  for (const [kind, { metadata }] of [
+    ['ClusterRoleBinding', binding],
+    ['ClusterRole', role],
+  ] as const)
+    try {
+      await deleteObject(registry.store(kind), { namespace: '', name: metadata?.name ?? '' }, {}, serverContext);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
 }
 
 async function ensureUpToDate(

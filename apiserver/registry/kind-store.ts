@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { messageType } from '../../api/codec/descriptors.ts';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { type ApiError, alreadyExists, conflict, type ErrorSubject, notFound, unavailable } from '../../api/errors/index.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
@@ -18,7 +17,7 @@ import { checkObjectBounds, checkObjectCount } from './kind-bounds.ts';
 import { turnOfLarge } from './large-turns.ts';
 import { type Demand, type Planned, settlingBoth } from './ledger.ts';
 import { entriesAfter, keepManagers } from './managed-fields.ts';
-import { isFinished, type Origin } from './metadata.ts';
+import { hasGenerations, isAnotherWish, isFinished, type Origin } from './metadata.ts';
 import { tooManyOthers, translated, translateStorageError } from './storage-errors.ts';
 import type { StoreEnvironment } from './store-environment.ts';
 import {
@@ -64,7 +63,8 @@ export class KindStore {
   private readonly environment: StoreEnvironment;
   private readonly allocator: Allocator | undefined;
   private readonly writers = new WriteQueue();
-  private acknowledged = 0;
+  /** In one object, which the versions of a kind share: see store-version.ts. */
+  private readonly acknowledged = { revision: 0 };
 
   constructor(cache: KindCache, environment: StoreEnvironment) {
     this.kind = cache.kind;
@@ -74,7 +74,7 @@ export class KindStore {
     this.cache = cache;
     this.environment = environment;
     this.allocator = environment.allocator?.allots(this.kind) ? environment.allocator : undefined;
-    this.hasSpec = messageType(this.kind.message).fields.spec !== undefined;
+    this.hasSpec = hasGenerations(this.kind);
   }
 
   get storage(): Storage {
@@ -98,8 +98,8 @@ export class KindStore {
    * hangs.
    */
   async fresh(): Promise<void> {
-    if (this.cache.revision >= this.acknowledged) return;
-    if (await this.cache.reached(this.acknowledged, FRESH_TIMEOUT_MS)) return;
+    const { revision } = this.acknowledged;
+    if (this.cache.revision >= revision || (await this.cache.reached(revision, FRESH_TIMEOUT_MS))) return;
     throw this.behind();
   }
 
@@ -315,7 +315,7 @@ export class KindStore {
     if (managedFields) metadata.managedFields = managedFields;
     else delete metadata.managedFields;
     // A binding is the answer to what is wanted, not another wish.
-    if (this.hasSpec && verb !== 'bind' && !isDeepStrictEqual(next.spec, previous.spec))
+    if (this.hasSpec && verb !== 'bind' && isAnotherWish(this.kind, next, previous))
       metadata.generation = (previous.metadata?.generation ?? 0) + 1;
     next.metadata = metadata;
   }
@@ -365,7 +365,7 @@ export class KindStore {
   }
 
   private acknowledge(key: string, write: Write, revision: number): Buffer {
-    if (revision > this.acknowledged) this.acknowledged = revision;
+    if (revision > this.acknowledged.revision) this.acknowledged.revision = revision;
     // Mostly the feed was faster, and has stamped it already.
     const shown = this.cache.get(key);
     if (shown?.revision === revision) return shown.bytes;

@@ -1,8 +1,10 @@
 import { ApiError, badRequest } from '../../api/errors/index.ts';
 import type { KindReference } from '../../api/generated/types.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
 import { GrowingSet } from '../../api/meta/growing-set.ts';
 import type { KindStore } from './kind-store.ts';
+import { storeAs } from './store-version.ts';
 
 /**
  * The stores of all kinds by their ids ("Pod", "Toy.toys.example.com"; see `kindId`). Kinds may come while the server
@@ -11,6 +13,8 @@ import type { KindStore } from './kind-store.ts';
 export class KindStores implements Iterable<KindStore> {
   readonly #byId = new Map<string, KindStore>();
   readonly #stores = new GrowingSet<KindStore>();
+  /** The other served versions of a kind, by the kind's id and apiVersion. */
+  readonly #versions = new Map<string, ReadonlyMap<string, KindStore>>();
 
   constructor(stores: Iterable<KindStore> = []) {
     for (const store of stores) this.add(store);
@@ -43,6 +47,29 @@ export class KindStores implements Iterable<KindStore> {
     this.#stores.add(store);
   }
 
+  /** Serves a kind no more. Nothing for an id that is not there. */
+  remove(id: string): void {
+    const store = this.#byId.get(id);
+    if (!store) return;
+    this.#byId.delete(id);
+    this.#versions.delete(id);
+    this.#stores.remove(store);
+  }
+
+  /** Sets the versions that a kind is served in besides its own; they replace those of before. */
+  setVersions(store: KindStore, kinds: readonly Kind[]): void {
+    const before = this.#versions.get(store.id);
+    this.#versions.set(
+      store.id,
+      new Map(kinds.map((kind) => [kind.apiVersion, before?.get(kind.apiVersion) ?? storeAs(store, kind)])),
+    );
+  }
+
+  /** The other versions that a kind is served in, the preferred ones first. */
+  versionsOf(id: string): readonly string[] {
+    return [...(this.#versions.get(id)?.keys() ?? [])];
+  }
+
   /** Calls `follower` for each kind that is there, and for each that comes, until the returned function is called. */
   follow(follower: (store: KindStore) => void): () => void {
     return this.#stores.follow(follower);
@@ -60,6 +87,8 @@ export class KindStores implements Iterable<KindStore> {
     const namesakes = [...this].filter((store) => store.kind.kind === kind);
     const [first, ...others] = apiVersion === '' ? namesakes : namesakes.filter((store) => isOf(store, groupOf(apiVersion)));
     if (first && others.length === 0 && (apiVersion === '' || apiVersion === first.kind.apiVersion)) return first;
+    const version = first && others.length === 0 ? this.#versions.get(first.id)?.get(apiVersion) : undefined;
+    if (version) return version;
     if (namesakes.length === 0) missing(kind);
     if (apiVersion === '') throw badRequest(`several kinds are called "${kind}": name the apiVersion, ${versionsOf(namesakes)}`);
     throw badRequest(

@@ -1,6 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
+import { messageType } from '../../api/codec/descriptors.ts';
 import { conflict, type ErrorSubject, type FieldViolation } from '../../api/errors/index.ts';
 import { forbidden } from '../../api/errors/violations.ts';
 import type { NamespaceSpec, ObjectMeta } from '../../api/generated/types.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { validateMetadata } from '../../api/kinds/metadata.ts';
 import { equalValues } from '../../api/meta/equal.ts';
@@ -92,4 +95,20 @@ export function isFinished(object: AnyObject): boolean {
 /** Only Namespace has finalizers in its spec. */
 export function hasSpecFinalizers(object: AnyObject): boolean {
   return ((object.spec as NamespaceSpec | undefined)?.finalizers?.length ?? 0) > 0;
+}
+
+/** Whether objects of the kind say what is wanted. */
+export function hasGenerations(kind: Kind): boolean {
+  return isCustom(kind) || messageType(kind.message).fields.spec !== undefined;
+}
+
+/**
+ * Whether a change is one of what is wanted, which the generation counts: of the spec, and of kinds that users added of
+ * everything but the metadata and a status that is a subresource.
+ */
+export function isAnotherWish(kind: Kind, next: AnyObject, previous: AnyObject): boolean {
+  if (!isCustom(kind)) return !isDeepStrictEqual(next.spec, previous.spec);
+  const { status, ...others } = { ...next, metadata: undefined };
+  const { status: statusBefore, ...othersBefore } = { ...previous, metadata: undefined };
+  return !isDeepStrictEqual(others, othersBefore) || (!kind.hasStatus && !isDeepStrictEqual(status, statusBefore));
 }

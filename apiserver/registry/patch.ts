@@ -2,6 +2,7 @@ import { fromJson, toJson } from '../../api/codec/json.ts';
 import { strategicMerge } from '../../api/codec/strategic-merge.ts';
 import { badRequest, invalid } from '../../api/errors/index.ts';
 import { forbidden } from '../../api/errors/violations.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { applyJsonPatch, parseJsonPatch } from '../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
@@ -10,6 +11,7 @@ import { parseJson } from './decode.ts';
 import { checkJsonElements, mostElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { applyMergingConditions } from './merge-conditions.ts';
+import { pruneSent } from './prune.ts';
 import type { StoreResult } from './store-values.ts';
 import { checkUid, nextVersion, type WriteTarget, writeTargetOf } from './update.ts';
 import type { Current, WriteContext } from './write-context.ts';
@@ -41,6 +43,7 @@ interface ReadPatch {
  */
 export async function patchObject(store: KindStore, input: PatchInput, context: WriteContext): Promise<StoreResult> {
   const target = writeTargetOf(store, input.subresource);
+  if (isCustom(store.kind) && input.type === TYPES.strategic) throw noStrategicPatch(store);
   const { metadata, apply } = readPatch({ message: store.kind.message, target }, input, context);
   checkIdentity(store, input.at, metadata);
   const warnings = new Set<string>();
@@ -50,13 +53,21 @@ export async function patchObject(store: KindStore, input: PatchInput, context: 
     checkJsonElements(store.kind, patched, store.subject(input.at), mostElements(store.kind, current.bytes));
     const sent = fromJson<AnyObject>(store.kind, patched);
     store.checkVersion(input.at, current, sent.metadata?.resourceVersion);
-    if (target === 'object') for (const warning of store.kind.warnings?.(sent) ?? []) warnings.add(warning);
+    const told = target === 'object' ? (store.kind.warnings?.(sent) ?? []) : [];
+    for (const warning of [...told, ...pruneSent(store, sent, context)]) warnings.add(warning);
     return nextVersion(store, target, sent, previous);
   };
   const resourceVersion = typeof metadata.resourceVersion === 'string' ? metadata.resourceVersion : undefined;
   const verb = input.subresource === '' ? 'patch' : `patch-${input.subresource}`;
   const bytes = await store.change(input.at, { context, verb, resourceVersion, compute });
   return { bytes, warnings: [...warnings] };
+}
+
+/** As Kubernetes refuses it: the schema says nothing of how lists are merged by it. */
+function noStrategicPatch({ kind }: KindStore): Error {
+  return badRequest(
+    `cannot patch: ${kind.plural} take no strategic merge patch, as all kinds of a CustomResourceDefinition: use ${TYPES.merge} or ${TYPES.json}`,
+  );
 }
 
 function versionedJson({ kind }: KindStore, previous: AnyObject, { revision }: Current): JsonObject {

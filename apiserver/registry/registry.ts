@@ -1,5 +1,13 @@
 import { internal, notFound } from '../../api/errors/index.ts';
-import type { GetRequest, LimitRange, Node, PriorityClass, RuntimeClass, StorageClass } from '../../api/generated/types.ts';
+import type {
+  CustomResourceDefinition,
+  GetRequest,
+  LimitRange,
+  Node,
+  PriorityClass,
+  RuntimeClass,
+  StorageClass,
+} from '../../api/generated/types.ts';
 import type { KindName } from '../../api/kinds/index.ts';
 import { type Admission, composeAdmission } from '../admission/admission.ts';
 import { defaultStorageClassRules } from '../admission/default-storage-class.ts';
@@ -11,6 +19,7 @@ import { type PriorityClasses, type PriorityOptions, priorityRules } from '../ad
 import { quotaDependence } from '../admission/resource-quota.ts';
 import { runtimeClassRules } from '../admission/runtime-class.ts';
 import { serviceAccountRules } from '../admission/service-account.ts';
+import { definitionRules } from '../custom/definition-admission.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
@@ -77,6 +86,7 @@ export function createRegistry(
     limitRangeRules(listRanges),
     defaultStorageClassRules(() => listShared('StorageClass') as Promise<StorageClass[]>),
     podSecurityRules((name) => readShared('Namespace', name)),
+    definitionRules((name) => readShared('CustomResourceDefinition', name) as Promise<CustomResourceDefinition | undefined>),
     mirrorPods((name) => readShared('Node', name) as Promise<Node | undefined>),
     quotaDependence,
   ];

@@ -1,6 +1,7 @@
 import { badRequest, conflict, type ErrorSubject, type FieldViolation, invalid } from '../../api/errors/index.ts';
 import { required } from '../../api/errors/violations.ts';
 import { validateConditions } from '../../api/kinds/conditions.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import type { Subresource } from '../../api/kinds/kind.ts';
 import { validateMetadata } from '../../api/kinds/metadata.ts';
@@ -9,6 +10,7 @@ import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { metadataForUpdate, validateMetadataUpdate, validateSentMetadata } from './metadata.ts';
+import { pruneSent } from './prune.ts';
 import type { StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
 
@@ -64,6 +66,7 @@ function nextStatus(store: KindStore, sent: AnyObject, previous: AnyObject): Any
   const { ownerReferences: _, ...others } = sent.metadata ?? {};
   const metadata = !isKind(store.kind, 'Pod') ? sent.metadata : { ...others, ...(ownerReferences && { ownerReferences }) };
   next.metadata = metadataForUpdate(cloneObject(metadata ?? {}), previous.metadata ?? {}, store.subject(nameOf(previous)));
+  if (isCustom(store.kind)) store.kind.defaults(next as AnyObject);
   return next as AnyObject;
 }
 
@@ -102,7 +105,7 @@ function validateStatusMetadata(
 }
 
 function validateStatus({ kind }: KindStore, next: AnyObject, previous: AnyObject): FieldViolation[] {
-  return [...validateConditions(next.status), ...(kind.validateStatusUpdate?.(next, previous) ?? [])];
+  return [...(isCustom(kind) ? [] : validateConditions(next.status)), ...(kind.validateStatusUpdate?.(next, previous) ?? [])];
 }
 
 export function nameOf(object: AnyObject): ObjectName {
@@ -115,7 +118,7 @@ export function nameOf(object: AnyObject): ObjectName {
  */
 export async function updateObject(store: KindStore, sent: AnyObject, context: WriteContext): Promise<StoreResult> {
   const at = requireName(store, sent);
-  const warnings = store.kind.warnings?.(sent) ?? [];
+  const warnings = [...(store.kind.warnings?.(sent) ?? []), ...pruneSent(store, sent, context)];
   const resourceVersion = sent.metadata?.resourceVersion;
   const compute = (previous: AnyObject): AnyObject => {
     checkNamesVersion(store, at, sent);
@@ -135,12 +138,13 @@ function checkNamesVersion(store: KindStore, at: ObjectName, { metadata }: AnyOb
  */
 export async function updateStatus(store: KindStore, sent: AnyObject, context: WriteContext): Promise<StoreResult> {
   const at = requireName(store, sent);
+  const warnings = pruneSent(store, sent, context);
   const resourceVersion = sent.metadata?.resourceVersion;
   const compute = (previous: AnyObject): AnyObject => {
     checkNamesVersion(store, at, sent);
     return nextVersion(store, 'status', sent, previous);
   };
-  return { bytes: await store.change(at, { context, verb: 'update-status', resourceVersion, compute }), warnings: [] };
+  return { bytes: await store.change(at, { context, verb: 'update-status', resourceVersion, compute }), warnings };
 }
 
 /** Replaces a subresource of an object. With a resourceVersion only if that is current. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Server, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import type { LogLevelControl } from '../../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -107,6 +108,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const names = [...coreNames];
   const special = specialMethods(options, core, calls);
   registry.stores.follow((store) => {
+    // Kinds that users added have no service of their own, and may have the names of another one's.
+    if (isCustom(store.kind)) return;
     calls.access.add(store.kind);
     serve(typedService(store, core.verbs, calls.pipeline, special[store.id] ?? {}));
     names.push(store.kind.service);

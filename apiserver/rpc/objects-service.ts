@@ -3,6 +3,7 @@ import { encodeMessage } from '../../api/codec/message.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type {
   FindVersionRequest,
+  KindInfo,
   ObjectDeleteCollectionRequest,
   ObjectGetRequest,
   ObjectHistoryRequest,
@@ -114,17 +115,14 @@ function agesUpTo(asOf: Timestamp | undefined, now: () => Date): () => Date {
 }
 
 function encodeKinds(registry: Registry): Buffer {
-  const kinds = [...registry.stores].map(
-    ({ kind: { apiVersion, kind, plural, singular, shortNames, namespaced, service, message } }) => ({
-      apiVersion,
-      kind,
-      plural,
-      singular,
-      shortNames,
-      namespaced,
-      service,
-      message,
-    }),
-  );
+  const kinds = [...registry.stores].map(({ id, kind: { categories = [], hasStatus, scale, ...kind } }): KindInfo => {
+    const { apiVersion, plural, singular, shortNames, namespaced, service, message } = kind;
+    const others = registry.stores.versionsOf(id);
+    return {
+      ...{ apiVersion, kind: kind.kind, plural, singular, shortNames: [...shortNames], namespaced, service, message },
+      ...{ categories: [...categories], hasStatus, isScalable: scale !== undefined },
+      versions: others.length > 0 ? [apiVersion, ...others] : [],
+    };
+  });
   return encodeMessage('berth.meta.v1.KindsResponse', { kinds });
 }

@@ -14,6 +14,7 @@ export class CallWrite implements WriteContext {
   readonly user: string;
   readonly manager: string;
   readonly dryRun: boolean;
+  readonly fieldValidation: WriteContext['fieldValidation'];
   readonly mergesConditions: boolean | undefined;
   readonly exceedsLimits: boolean;
   readonly caller: CallContext;
@@ -21,11 +22,9 @@ export class CallWrite implements WriteContext {
   readonly term: LeaseTerm | undefined;
 
   /** Throws INVALID_ARGUMENT for options that are not supported. */
-  constructor(options: WriteOptions | undefined, call: CallContext) {
+  constructor(options: WriteOptions | undefined, call: CallContext, isCustom = false) {
     const { dryRun, fieldValidation, fieldManager } = options ?? {};
-    if (fieldValidation && fieldValidation !== 'Strict') {
-      throw badRequest(`fieldValidation "${fieldValidation}" is not supported: unknown fields are always refused ("Strict")`);
-    }
+    this.fieldValidation = parseFieldValidation(fieldValidation, isCustom);
     if (fieldManager) checkFieldManager(fieldManager);
     const { identity } = call;
     this.user = identity.user;
@@ -46,10 +45,10 @@ export class AuthorizedWrite extends CallWrite {
   readonly access: Access;
 
   /** Authorizes the call. Throws PERMISSION_DENIED, then INVALID_ARGUMENT. */
-  constructor(access: Access, options: WriteOptions | undefined, call: CallContext) {
+  constructor(access: Access, options: WriteOptions | undefined, call: CallContext, isCustom = false) {
     // First of all: a caller that may not write learns nothing of its options.
     call.authorize(access);
-    super(options, call);
+    super(options, call, isCustom);
     this.access = access;
     if (this.dryRun) this.audited?.unchanged();
   }
@@ -66,6 +65,17 @@ export class AuthorizedWrite extends CallWrite {
 /** What the options of a delete say of the write. */
 export function deleteWriteOptions(options: DeleteOptions | undefined): WriteOptions {
   return options?.dryRun ? { dryRun: options.dryRun } : {};
+}
+
+const validations = ['Strict', 'Warn', 'Ignore'] as const;
+
+/** Only of kinds that users added the codec does not refuse unknown fields. */
+function parseFieldValidation(text: string | undefined, isCustom: boolean): WriteContext['fieldValidation'] {
+  if (!text) return undefined;
+  const found = validations.find((each) => each === text);
+  if (!found) throw badRequest(`fieldValidation "${text}" is none of ${validations.join(', ')}`);
+  if (found === 'Strict' || isCustom) return found;
+  throw badRequest(`fieldValidation "${text}" is not supported: unknown fields are always refused ("Strict")`);
 }
 
 const MANAGER_MAX = 128;

@@ -2,6 +2,7 @@ import { toJson } from '../../api/codec/json.ts';
 import { decodeMessage } from '../../api/codec/message.ts';
 import { badRequest, unimplemented } from '../../api/errors/index.ts';
 import type { DeleteOptions, PatchRequest, WriteOptions } from '../../api/generated/types.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { Access, AccessVerb } from '../authz/attributes.ts';
@@ -41,7 +42,7 @@ export abstract class StandardWrite extends AuthorizedWrite implements PreparedW
   readonly #form: ObjectForm | undefined;
 
   constructor({ store, options, form }: Written, access: Access, call: CallContext) {
-    super(access, options, call);
+    super(access, options, call, isCustom(store.kind));
     this.store = store;
     this.#form = form;
   }

@@ -29,6 +29,13 @@ export class KindCaches implements Iterable<KindCache> {
     this.#byResource.set(resource, cache);
   }
 
+  /** Feeds a cache no more; its watches are expired. */
+  remove(cache: KindCache): void {
+    if (this.#byResource.get(resourceOf(cache.kind)) !== cache) return;
+    this.#byResource.delete(resourceOf(cache.kind));
+    cache.reset([], cache.revision);
+  }
+
   /** What loads caches at the moment: nothing is applied to any of them before it resolves. Never rejects. */
   get loading(): Promise<void> | undefined {
     return this.#loading;

@@ -1,9 +1,10 @@
 import { nearestWord } from '../../api/codec/nearest.ts';
 import { badRequest } from '../../api/errors/index.ts';
-import { groupOf } from '../../api/kinds/identity.ts';
+import { groupOf, resourceOf } from '../../api/kinds/identity.ts';
 import { kindOf, kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { notYetReason } from '../../api/kinds/not-yet.ts';
+import { knownKinds, otherKindOf } from './other-kinds.ts';
 
 /** What a command line names: objects of a kind, or, without names, all of the kind. */
 export interface ResourceArgument {
@@ -15,25 +16,46 @@ export interface ResourceArgument {
 
 /** The kinds behind a noun: one, or those of a category such as "all". */
 function resolveKinds(noun: string): Kind[] {
-  const category = kinds.filter((kind) => kind.categories?.includes(noun));
+  const category = preferred().filter((kind) => kind.categories?.includes(noun));
   return category.length > 0 ? category : [resolveKind(noun)];
 }
 
 /** Whether a noun means a group of kinds. */
 export function isCategory(noun: string): boolean {
-  return kinds.some((kind) => kind.categories?.includes(noun));
+  return knownKinds().some((kind) => kind.categories?.includes(noun));
 }
 
 /** The kind behind a noun: "po", "pods", "Pod", "pods.v1" and "pods.v1." are the same. */
 export function resolveKind(noun: string): Kind {
-  const kind = kindOf(noun) ?? kindOfGroup(noun);
+  const kind = kindOf(noun) ?? kindOfGroup(noun) ?? otherKindOf(noun);
   if (kind) return kind;
   const notYet = notYetReason(noun);
   if (notYet !== undefined) throw badRequest(notYet);
-  const words = kinds.flatMap((each) => [each.plural, each.singular]);
+  const words = preferred().flatMap((each) => [each.plural, each.singular]);
   const close = nearestWord(noun, words);
-  const hint = close ? `did you mean "${close}"?` : `it knows ${kinds.map((each) => each.plural).join(', ')}`;
+  const hint = close
+    ? `did you mean "${close}"?`
+    : `it knows ${preferred()
+        .map((each) => each.plural)
+        .join(', ')}`;
   throw badRequest(`the server has no resource type "${noun}"; ${hint}`);
+}
+
+/** Whether the words of a command name only kinds that every program knows. */
+export function areOwnKinds(words: readonly string[]): boolean {
+  const [first = '', ...rest] = words;
+  if (first === 'all') return false;
+  const nouns = first.includes('/') ? [first, ...rest].map((word) => word.split('/')[0] ?? '') : first.split(',');
+  return nouns.every((noun) => noun === '' || (kindOf(noun) ?? kindOfGroup(noun)) !== undefined || isOwnCategory(noun));
+}
+
+const isOwnCategory = (noun: string): boolean => kinds.some((kind) => kind.categories?.includes(noun));
+
+/** All kinds, of those with several versions the preferred one. */
+function preferred(): Kind[] {
+  const first = new Map<string, Kind>();
+  for (const kind of knownKinds()) if (!first.has(resourceOf(kind))) first.set(resourceOf(kind), kind);
+  return [...first.values()];
 }
 
 /** The kind of "NAME.VERSION", "NAME.GROUP" or "NAME.VERSION.GROUP", where "pods.v1." has the group without a name. */

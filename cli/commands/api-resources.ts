@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
-import { kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { knownKinds } from '../args/other-kinds.ts';
 import { plainTable } from '../printers/plain-table.ts';
 
 interface ApiResourcesFlags {
@@ -28,7 +28,7 @@ export function registerApiResources(program: Command): void {
     .addOption(new Option('--sort-by <column>', 'in order of this column').choices(['name', 'kind']))
     .option('--no-headers', 'without headings')
     .action((flags: ApiResourcesFlags) => {
-      process.stdout.write(printKinds(chooseKinds(kinds, flags), flags));
+      process.stdout.write(printKinds(chooseKinds(knownKinds(), flags), flags));
     });
 }
 

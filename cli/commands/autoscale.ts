@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { AutoscalerFlags } from '../generators/autoscaler.ts';
 import { findTargets, type Target, type TargetFlags } from '../get/targets.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
@@ -68,5 +69,5 @@ async function autoscaleAll(
 
 /** An autoscaler of something that is not there is a slip. Throws NOT_FOUND. */
 async function checkThere({ client }: Session, { kind, key }: Target): Promise<void> {
-  await client.objects.get(kind.kind, { ...key, subresource: 'scale' });
+  await client.objects.get(kindWord(kind), { ...key, subresource: 'scale' });
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { nearestWord } from '../../api/codec/nearest.ts';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
 import { badRequest } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { kindOf } from '../../api/kinds/index.ts';
 import { notYetReason } from '../../api/kinds/not-yet.ts';
 import type { DataFlags } from '../generators/data.ts';
@@ -180,6 +181,6 @@ async function planCreate(session: Session, document: ManifestObject, flags: Wri
   const namespace = manifestNamespace(session, document);
   const wanted = toJson(kind, { ...object, metadata: { ...object.metadata, namespace } });
   if (flags.dryRun === 'client') return { object: wanted, done: 'created' };
-  const options = { ...writeOptions(flags, 'berth-create'), namespace };
-  return { write: { verb: 'create', kind: kind.kind, object: wanted, options }, done: () => 'created' };
+  const options = { ...writeOptions(flags, 'berth-create'), fieldValidation: 'Strict', namespace };
+  return { write: { verb: 'create', kind: kindWord(kind), object: wanted, options }, done: () => 'created' };
 }

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { DeleteOptions } from '../../api/generated/types.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { parseDuration } from '../args/duration.ts';
 import { findTargets, type Target, type TargetFlags, targetText } from '../get/targets.ts';
@@ -103,7 +104,7 @@ async function* deletions(
   if (targets.length > 1 && !onlyRead) {
     const { writeAll } = await import('../write/write-all.ts');
     const writes = targets.map(
-      (target) => ({ verb: 'delete', kind: target.kind.kind, key: target.key, options, target }) as const,
+      (target) => ({ verb: 'delete', kind: kindWord(target.kind), key: target.key, options, target }) as const,
     );
     for await (const { write, object, error } of writeAll(objects, writes)) yield { target: write.target, last: object, error };
     return;
@@ -111,7 +112,7 @@ async function* deletions(
   for (const target of targets) {
     const { kind, key } = target;
     try {
-      yield { target, last: await (onlyRead ? objects.get(kind.kind, key) : objects.delete(kind.kind, key, options)) };
+      yield { target, last: await (onlyRead ? objects.get(kindWord(kind), key) : objects.delete(kindWord(kind), key, options)) };
     } catch (error) {
       yield { target, error };
     }

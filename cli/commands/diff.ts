@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { badRequest, isNotFound, notFound } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
 import type { JsonObject, ObjectKey } from '../../client/index.ts';
@@ -127,7 +128,7 @@ async function namedPairs(session: Session, { kind, names }: ResourceArgument, s
 
 async function readAt(session: Session, kind: Kind, key: ObjectKey, moment: Moment | undefined): Promise<JsonObject | undefined> {
   try {
-    return await session.client.objects.get(kind.kind, { ...key, ...exactly(moment) });
+    return await session.client.objects.get(kindWord(kind), { ...key, ...exactly(moment) });
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { ExposeFlags } from '../generators/expose.ts';
 import { findTargets, type TargetFlags } from '../get/targets.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
@@ -50,7 +51,7 @@ async function exposeAll(session: Session, words: readonly string[], flags: Flag
   let errors = failed;
   for (const { kind, key } of targets) {
     try {
-      const object = exposedService(kind, await session.client.objects.get(kind.kind, key), flags);
+      const object = exposedService(kind, await session.client.objects.get(kindWord(kind), key), flags);
       const of = { ...session, namespace: key.namespace ?? session.namespace };
       await printer.print(kindNamed('Service'), await createObject(of, object, flags, 'berth-expose'), 'exposed');
     } catch (error) {

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { Table, TableColumn, TableRow } from '../../api/generated/types.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { timestamp } from '../../api/meta/time.ts';
 import type { JsonObject, VersionedKey } from '../../client/index.ts';
@@ -237,7 +238,7 @@ async function readTable(session: Session, each: ResourceArgument, flags: Query,
   if (each.names.length === 0) tables.push(await listAllRows(objects, kind, { ...scopeOf(session, kind, flags), asOf }, flags));
   else
     for (const key of keysOf(session, each, flags)) {
-      const table = await missing.orNothing(objects.getTable(kind.kind, { ...key, ...partOf(flags), asOf }));
+      const table = await missing.orNothing(objects.getTable(kindWord(kind), { ...key, ...partOf(flags), asOf }));
       if (table) tables.push(table);
     }
   const columns = tables[0]?.columns ?? [];
@@ -256,7 +257,7 @@ async function readJson(session: Session, each: ResourceArgument, flags: Query, 
   if (each.names.length === 0) return await listAllJson(session.client.objects, kind, scopeOf(session, kind, flags), flags);
   const found: JsonObject[] = [];
   for (const key of keysOf(session, each, flags)) {
-    const object = await missing.orNothing(session.client.objects.get(kind.kind, { ...key, ...partOf(flags) }));
+    const object = await missing.orNothing(session.client.objects.get(kindWord(kind), { ...key, ...partOf(flags) }));
     if (object) found.push(object);
   }
   return found;

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import type { FieldChange, Revision } from '../../api/generated/types.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { toRfc3339 } from '../../api/meta/time.ts';
 import type { Json, JsonObject, ObjectKey, ObjectsClient } from '../../client/index.ts';
 import { parseResourceArguments } from '../args/resource-args.ts';
@@ -52,7 +53,7 @@ async function showHistory(
   const { kind } = only;
   const key = kind.namespaced ? { namespace: session.namespace, name } : { name };
   const wholeValues = flags.full === true || output !== undefined;
-  const revisions = await readHistory(session.client.objects, kind.kind, key, { limit: flags.limit, wholeValues });
+  const revisions = await readHistory(session.client.objects, kindWord(kind), key, { limit: flags.limit, wholeValues });
   if (output === undefined) {
     const wide = flags.output === 'wide';
     const options = { now: new Date(), wide, full: flags.full === true };

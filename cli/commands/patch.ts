@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { PatchType } from '../../client/index.ts';
 import { checkSubresource } from '../args/subresource.ts';
 import { findTargets, type Target, type TargetFlags } from '../get/targets.ts';
@@ -77,9 +78,9 @@ async function patchOne(
     checkSubresource(kind, flags.subresource);
     const { subresource } = flags;
     // Who may only scale may not read the object.
-    const before = await objects.get(kind.kind, { ...key, ...(subresource === 'scale' && { subresource }) });
+    const before = await objects.get(kindWord(kind), { ...key, ...(subresource === 'scale' && { subresource }) });
     const target = { ...key, type: flags.type, subresource };
-    const after = await objects.patch(kind.kind, target, patch, writeOptions(flags, 'berth-patch'));
+    const after = await objects.patch(kindWord(kind), target, patch, writeOptions(flags, 'berth-patch'));
     await printer.print(kind, after, isUnchanged(before, after) ? 'patched (no change)' : 'patched');
     return 0;
   } catch (error) {

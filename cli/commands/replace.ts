@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
 import { isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { JsonObject, ObjectKey } from '../../client/index.ts';
 import type { ManifestFlags } from '../manifests/manifests.ts';
 import { ExitWith } from '../program/failure.ts';
@@ -52,13 +53,13 @@ async function replaceOne(
   const { objects } = session.client;
   if (!flags.force || flags.dryRun === 'server')
     return await objects.update(
-      kind.kind,
+      kindWord(kind),
       kind.updateNeedsVersion ? await withVersion(session, document, key, wanted) : wanted,
       options,
     );
   await checkCreate(session, document, wanted, options);
   await deleteAndWait(session, document, key, signal);
-  return await objects.create(kind.kind, wanted, options);
+  return await objects.create(kindWord(kind), wanted, options);
 }
 
 /** A manifest without a version replaces the object as it is now. */
@@ -70,7 +71,7 @@ async function withVersion(
 ): Promise<JsonObject> {
   const metadata = wanted.metadata as JsonObject;
   if (metadata.resourceVersion) return wanted;
-  const { resourceVersion = '' } = ((await client.objects.get(kind.kind, key)).metadata ?? {}) as JsonObject;
+  const { resourceVersion = '' } = ((await client.objects.get(kindWord(kind), key)).metadata ?? {}) as JsonObject;
   return { ...wanted, metadata: { ...metadata, resourceVersion } };
 }
 
@@ -80,7 +81,7 @@ async function withVersion(
  */
 async function checkCreate({ client }: Session, { kind }: ManifestObject, wanted: JsonObject, options: object): Promise<void> {
   try {
-    await client.objects.create(kind.kind, wanted, { ...options, dryRun: ['All'] });
+    await client.objects.create(kindWord(kind), wanted, { ...options, dryRun: ['All'] });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
@@ -92,7 +93,7 @@ async function checkCreate({ client }: Session, { kind }: ManifestObject, wanted
 async function deleteAndWait(session: Session, { kind }: ManifestObject, key: ObjectKey, signal: AbortSignal): Promise<void> {
   const { waitForObject } = await import('../wait/wait.ts');
   const { objects } = session.client;
-  const deleted = await objects.delete(kind.kind, key).catch((error: unknown) => {
+  const deleted = await objects.delete(kindWord(kind), key).catch((error: unknown) => {
     if (isNotFound(error)) return undefined;
     throw error;
   });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { parseDuration } from '../args/duration.ts';
 import type { Target, TargetFlags } from '../get/targets.ts';
@@ -106,7 +107,7 @@ async function showHistory(
     import('../rollout/undo.ts'),
   ]);
   const { kind, key } = target;
-  const revisions = await readWorkloadRevisions(objects, kind, await objects.get(kind.kind, key));
+  const revisions = await readWorkloadRevisions(objects, kind, await objects.get(kindWord(kind), key));
   const chosen = number === 0 ? undefined : revisionNumbered(revisions, number);
   if (output) {
     const { printObjects } = await import('../printers/objects.ts');

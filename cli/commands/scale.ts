@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { badRequest, notFound } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { parseDuration } from '../args/duration.ts';
 import { wholeNumber } from '../generators/numbers.ts';
@@ -84,7 +85,7 @@ async function scaleTarget({ client }: Session, target: Target, flags: ScaleFlag
   const isShown =
     flags.dryRun === 'client' || (flags.output !== undefined && flags.output !== 'name') || flags.template !== undefined;
   const object = isShown
-    ? withReplicas(await client.objects.get(kind.kind, key), replicas)
+    ? withReplicas(await client.objects.get(kindWord(kind), key), replicas)
     : { apiVersion: kind.apiVersion, kind: kind.kind, metadata: { name: key.name } };
   await run.printer.print(kind, object, 'scaled');
 }

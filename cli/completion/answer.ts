@@ -1,4 +1,5 @@
 import { jsonFields } from '../../api/codec/json-fields.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { kindOf, kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { Client } from '../../client/index.ts';
@@ -156,7 +157,7 @@ export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: numb
     names: (kind) =>
       asked(flags, timeoutMs, async ({ client, namespace }, call) => {
         const scope = kind.namespaced ? { namespace } : {};
-        const { table } = await client.objects.listTable(kind.kind, { ...scope, limit: namesAtMost }, call);
+        const { table } = await client.objects.listTable(kindWord(kind), { ...scope, limit: namesAtMost }, call);
         return (table.rows ?? []).map((row) => row.name ?? '');
       }),
     async containers(of) {
@@ -168,7 +169,7 @@ export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: numb
       const kind = kindOf(noun);
       if (!kind) return [];
       return await asked(flags, timeoutMs, async ({ client, namespace }, call) => {
-        const { spec } = templateOf(kind, await client.objects.get(kind.kind, { namespace, name }, call));
+        const { spec } = templateOf(kind, await client.objects.get(kindWord(kind), { namespace, name }, call));
         const containers = [...list(spec, 'initContainers'), ...list(spec, 'containers')];
         return containers.map((container) => text(container, 'name'));
       });

@@ -1,4 +1,5 @@
 import { badRequest, isNotFound, isPermissionDenied } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { annotations } from '../../api/meta/well-known.ts';
@@ -66,7 +67,10 @@ async function findReadings(
   }
   const { targets, failed } = await findTargets(session, words, flags, 'describe');
   const { objects } = session.client;
-  return { readings: targets.map(({ kind, key }) => ({ kind, read: async () => [await objects.get(kind.kind, key)] })), failed };
+  return {
+    readings: targets.map(({ kind, key }) => ({ kind, read: async () => [await objects.get(kindWord(kind), key)] })),
+    failed,
+  };
 }
 
 function readingsOf(session: Session, kind: Kind, names: readonly string[], flags: DescribeFlags): Reading[] {
@@ -83,7 +87,7 @@ function readingsOf(session: Session, kind: Kind, names: readonly string[], flag
 async function readNamed({ client: { objects }, namespace: own }: Session, kind: Kind, name: string): Promise<JsonObject[]> {
   const namespace = kind.namespaced ? own : undefined;
   try {
-    return [await objects.get(kind.kind, { namespace, name })];
+    return [await objects.get(kindWord(kind), { namespace, name })];
   } catch (error) {
     if (!isNotFound(error)) throw error;
     const all = await listAllJson(objects, kind, { namespace });

@@ -3,6 +3,7 @@ import { parseManifests } from '../../api/codec/yaml.ts';
 import { kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject, ObjectKey } from '../../client/index.ts';
+import { knownKinds } from '../args/other-kinds.ts';
 
 const instructions = [
   'Edit the object below. Lines that begin with "#" are ignored, and an empty file cancels the edit.',
@@ -38,7 +39,7 @@ export type EditedText =
 
 /** Reads what the person wrote: the same object, changed. */
 export function readEdited(text: string, kind: Kind, key: ObjectKey): EditedText {
-  const [document, more] = parseManifests(text, 'edit', kinds.includes(kind) ? kinds : [...kinds, kind]);
+  const [document, more] = parseManifests(text, 'edit', knownKinds().includes(kind) ? knownKinds() : [...kinds, kind]);
   const wrong = (line: number, why: string): EditedText => ({ problems: [{ line, text: why }] });
   if (document === undefined) return wrong(1, 'there is no object');
   if ('problems' in document)

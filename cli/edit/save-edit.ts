@@ -1,5 +1,6 @@
 import { fromJson, toJson } from '../../api/codec/json.ts';
 import { conflict, isConflict } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { scaleKind } from '../../api/kinds/scale.ts';
 import { computeMergePatch, isUntouched, type JsonObject } from '../../api/meta/merge-patch.ts';
@@ -27,7 +28,7 @@ export async function saveEdit(
   let live = before;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await objects.patch(kind.kind, { ...key, subresource }, onVersion(patch, live), options);
+      return await objects.patch(kindWord(kind), { ...key, subresource }, onVersion(patch, live), options);
     } catch (error) {
       if (!isConflict(error) || attempt === maxAttempts) throw error;
     }
@@ -55,7 +56,7 @@ export function formOf({ kind, subresource }: EditedPart): Kind {
 /** A part as it is now, in the form of this program. */
 export async function readPart(objects: ObjectsClient, part: EditedPart): Promise<JsonObject> {
   const { kind, key, subresource } = part;
-  return normalized(formOf(part), await objects.get(kind.kind, { ...key, ...(subresource === 'scale' && { subresource }) }));
+  return normalized(formOf(part), await objects.get(kindWord(kind), { ...key, ...(subresource === 'scale' && { subresource }) }));
 }
 
 /** Changes of what is not edited are dropped here: the status, or with `--subresource=status` everything else. */

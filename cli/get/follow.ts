@@ -1,5 +1,6 @@
 import { isCancelled, isExpired, isUnavailable } from '../../api/errors/index.ts';
 import type { Table } from '../../api/generated/types.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { createBackoff } from '../../client/backoff.ts';
 import { type Clock, pause, systemClock } from '../../client/clock.ts';
@@ -52,7 +53,7 @@ export function followTable(
     },
     nothing: ({ columns }) => ({ columns, rows: [] }),
     async *watch(scope, stop) {
-      for await (const changes of objects.watchTable(kind.kind, scope, { signal: stop }))
+      for await (const changes of objects.watchTable(kindWord(kind), scope, { signal: stop }))
         yield changes.map(({ type, table }) => ({ type, version: table?.rows?.at(-1)?.resourceVersion, items: table }));
     },
   };
@@ -76,7 +77,7 @@ export function followObjects(
     },
     nothing: () => undefined,
     async *watch(scope, stop) {
-      for await (const changes of objects.watch(kind.kind, scope, { signal: stop }))
+      for await (const changes of objects.watch(kindWord(kind), scope, { signal: stop }))
         yield changes.map(({ type, object }) => ({ type, version: versionOf(object), items: [object] }));
     },
   };

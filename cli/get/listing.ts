@@ -1,4 +1,5 @@
 import type { ListMeta, Table } from '../../api/generated/types.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject, ObjectsClient, Scope, TableScope } from '../../client/index.ts';
 import { type ChunkSizeFlags, usualChunkSize } from '../args/chunk-size.ts';
@@ -16,7 +17,7 @@ export async function listAllJson(
 ): Promise<JsonObject[]> {
   const found: JsonObject[] = [];
   await eachPage(async (token) => {
-    const page = await objects.list(kind.kind, { ...pageOf(scope, token), ...limitOf(flags) });
+    const page = await objects.list(kindWord(kind), { ...pageOf(scope, token), ...limitOf(flags) });
     found.push(...page.items);
     onPage(page.metadata);
     return page.metadata.continue;
@@ -34,7 +35,7 @@ export async function listAllRows(
 ): Promise<Table> {
   const tables: Table[] = [];
   await eachPage(async (token) => {
-    const page = await objects.listTable(kind.kind, { ...pageOf(scope, token), ...limitOf(flags) });
+    const page = await objects.listTable(kindWord(kind), { ...pageOf(scope, token), ...limitOf(flags) });
     tables.push(page.table);
     onPage(page.metadata);
     return page.metadata.continue;

@@ -1,7 +1,7 @@
+import { findAll } from '../../api/jsonpath/evaluate.ts';
+import { type Path, parsePath } from '../../api/jsonpath/parse.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
 import { compareQuantity, isQuantity } from '../../api/meta/quantity.ts';
-import { findAll } from '../jsonpath/evaluate.ts';
-import { type Path, parsePath } from '../jsonpath/parse.ts';
 
 /** The order of the field that `--sort-by` names. */
 export class SortOrder {

@@ -1,6 +1,6 @@
 import { asApiError, badRequest } from '../../api/errors/index.ts';
+import type { Path } from '../../api/jsonpath/parse.ts';
 import { locate } from '../explain/locate.ts';
-import type { Path } from '../jsonpath/parse.ts';
 
 /**
  * The error for a field of `--sort-by` that no object has; undefined when one of the kinds knows it: the order by a

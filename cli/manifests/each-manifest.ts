@@ -1,9 +1,12 @@
 import type { ManifestDocument, ManifestObject } from '../../api/codec/yaml.ts';
 import { invalid } from '../../api/errors/index.ts';
 import { invalidValue, required } from '../../api/errors/violations.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
+import { isKind } from '../../api/kinds/index.ts';
 import type { BulkResult, BulkWrite, JsonObject, ObjectKey } from '../../client/index.ts';
 import { ExitWith } from '../program/failure.ts';
 import type { Session } from '../session.ts';
+import { untilServed } from '../write/until-served.ts';
 import { writeAll } from '../write/write-all.ts';
 import { describeManifestFailure, describeManifestWarning } from './manifest-report.ts';
 
@@ -58,7 +61,9 @@ export async function writeManifests(
   writes: ManifestWrites,
 ): Promise<void> {
   let failed = 0;
+  const defined: string[] = [];
   for (const group of groupsOf(session, documents)) {
+    if (group.some(isOfDefinition)) await untilServed(session.client.objects, defined.splice(0));
     const plans = await Promise.all(group.map((document) => planOf(document, writes)));
     const sent = plans.flatMap((plan) => (plan.plan && 'write' in plan.plan ? [plan.plan.write] : []));
     const results = writeAll(session.client.objects, sent);
@@ -69,6 +74,7 @@ export async function writeManifests(
       else {
         const result = (await results.next()).value as BulkResult;
         for (const warning of result.warnings) tellWarning(document, warning);
+        if (!result.error && isDefinition(document)) defined.push(document.object.metadata?.name ?? '');
         if (result.error) failed += report(document, result.error);
         else await writes.print(document, result.object, plan.done(result.object));
       }
@@ -94,7 +100,8 @@ function* groupsOf(session: Session, documents: readonly ManifestDocument[]): Ge
   let keys = new Set<string>();
   for (const document of documents) {
     const key = 'problems' in document ? '' : objectKeyOf(session, document);
-    if (group.length === TOGETHER || (key && keys.has(key))) {
+    const waits = isOfDefinition(document) && group.some(isDefinition);
+    if (group.length === TOGETHER || waits || (key && keys.has(key))) {
       yield group;
       [group, keys] = [[], new Set()];
     }
@@ -102,6 +109,15 @@ function* groupsOf(session: Session, documents: readonly ManifestDocument[]): Ge
     keys.add(key);
   }
   if (group.length > 0) yield group;
+}
+
+function isDefinition(document: ManifestDocument): document is ManifestObject {
+  return !('problems' in document) && isKind(document.kind, 'CustomResourceDefinition');
+}
+
+/** Whether a document is of a kind that users added, perhaps just now. */
+function isOfDefinition(document: ManifestDocument): boolean {
+  return !('problems' in document) && isCustom(document.kind);
 }
 
 function objectKeyOf(session: Session, { kind, object: { metadata } }: ManifestObject): string {

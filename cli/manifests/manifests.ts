@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ManifestDocument, parseManifests } from '../../api/codec/yaml.ts';
 import { badRequest } from '../../api/errors/index.ts';
+import { addDefined, knownKinds, learnKinds, namesUnknownGroup } from '../args/other-kinds.ts';
 import { kustomizationFolder } from './kustomization-source.ts';
 
 const endings = /\.(ya?ml|json)$/;
@@ -28,8 +29,9 @@ export async function readManifests({ filename, recursive = false }: ManifestFla
   }
   const sources = filename.flatMap((source) => (existsSync(source) ? [source] : source.split(',')));
   const files = sources.flatMap((source) => filesOf(source, recursive));
-  const documents: ManifestDocument[] = [];
-  for (const file of files) documents.push(...(await readFile(file)));
+  const sourcesRead: ReadSource[] = [];
+  for (const file of files) sourcesRead.push(await readFile(file));
+  const documents = await readDocuments(sourcesRead);
   if (documents.length === 0) throw badRequest(`no objects found in ${files.map(nameOf).join(', ')}`);
   return documents;
 }
@@ -71,11 +73,28 @@ function nameOf(file: string): string {
   return file === '-' ? 'standard input' : file;
 }
 
-async function readFile(file: string): Promise<ManifestDocument[]> {
+/** A file's text, or why there is none. */
+type ReadSource = { readonly name: string; readonly text: string } | { readonly failure: ManifestDocument };
+
+/** The documents of all files, which may be of kinds that others of them define, or that the server has. */
+async function readDocuments(sources: readonly ReadSource[]): Promise<ManifestDocument[]> {
+  const parse = (): ManifestDocument[] =>
+    sources.flatMap((source) =>
+      'failure' in source ? [source.failure] : parseManifests(source.text, source.name, knownKinds()),
+    );
+  const documents = parse();
+  const before = knownKinds();
+  for (const document of documents)
+    if (!('problems' in document) && document.kind.kind === 'CustomResourceDefinition') addDefined(document.object);
+  if (sources.some((source) => 'text' in source && namesUnknownGroup(source.text))) await learnKinds();
+  return knownKinds() === before ? documents : parse();
+}
+
+async function readFile(file: string): Promise<ReadSource> {
   const name = nameOf(file);
-  const unreadable = (reason: string): ManifestDocument[] => [
-    { file: name, subject: undefined, problems: [{ line: 1, path: '', reason }] },
-  ];
+  const unreadable = (reason: string): ReadSource => ({
+    failure: { file: name, subject: undefined, problems: [{ line: 1, path: '', reason }] },
+  });
   let bytes: Buffer;
   try {
     if (file !== '-' && statSync(file).size > maxFileBytes) return unreadable('is larger than 64 MiB, too large for a manifest');
@@ -84,7 +103,7 @@ async function readFile(file: string): Promise<ManifestDocument[]> {
     return unreadable(`cannot be read: ${causeOf(error)}`);
   }
   const text = textOf(bytes);
-  return text === undefined ? unreadable('is no text; a manifest is YAML or JSON in UTF-8') : parseManifests(text, name);
+  return text === undefined ? unreadable('is no text; a manifest is YAML or JSON in UTF-8') : { name, text };
 }
 
 /** Standard input to its end; a bounded piece of it. */

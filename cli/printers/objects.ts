@@ -1,10 +1,10 @@
 import { Document, visit } from 'yaml';
 import { withCreatorFields } from '../../api/apply/managers.ts';
 import { typeOfMessage } from '../../api/codec/message-type.ts';
+import { fillAsJson, fillTemplate, findAll, findStrictly, valueText } from '../../api/jsonpath/evaluate.ts';
 import { kindOf } from '../../api/kinds/index.ts';
 import { isJsonObject, type Json } from '../../api/meta/merge-patch.ts';
 import type { JsonObject } from '../../client/index.ts';
-import { fillAsJson, fillTemplate, findAll, findStrictly, valueText } from '../jsonpath/evaluate.ts';
 import type { CustomColumn, ObjectOutput } from './output.ts';
 import { plainTable } from './plain-table.ts';
 import { typeName } from './type-name.ts';

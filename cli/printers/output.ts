@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { nearestWord } from '../../api/codec/nearest.ts';
 import { badRequest } from '../../api/errors/index.ts';
+import { type Part, type Path, parsePath, parseTemplate } from '../../api/jsonpath/parse.ts';
 import type { Json } from '../../api/meta/merge-patch.ts';
-import { type Part, type Path, parsePath, parseTemplate } from '../jsonpath/parse.ts';
 import { type OutputFlags, objectOutputHelp, outputFormats } from './formats.ts';
 
 /** What `-o` asks for. */

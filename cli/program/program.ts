@@ -53,7 +53,8 @@ async function createProgram(commands: Commands, words: readonly string[]): Prom
     .option('--request-timeout <duration>', 'the timeout of each request, e.g. 30s; 0: none')
     .enablePositionalOptions(false)
     .configureOutput({ outputError: (text, write) => write(plainError(text)) })
-    .exitOverride();
+    .exitOverride()
+    .hook('preAction', (_, command) => prepareKinds(command));
   for (const register of await loadCommands(commands, words)) register(program);
   addHelp(program, commands);
   throwErrors(program);
@@ -73,6 +74,23 @@ async function loadCommands(commands: Commands, words: readonly string[]): Promi
   const outlines = wanted.some(({ seesOthers }) => seesOthers) ? commands.filter((entry) => !wanted.includes(entry)) : [];
   return [...outlines.map(registerOutline), ...(await Promise.all(wanted.map(({ load }) => load())))];
 }
+
+/** Asks the server for its kinds where the words of a command name one that is none of Berth's own. */
+async function prepareKinds(command: Command): Promise<void> {
+  if (!commandsOfKinds.has(command.name())) return;
+  const [{ learnFrom, learnKinds }, { areOwnKinds }] = await Promise.all([
+    import('../args/other-kinds.ts'),
+    import('../args/resource-args.ts'),
+  ]);
+  learnFrom(command);
+  if (command.name() === 'api-resources' || !areOwnKinds(command.args)) await learnKinds();
+}
+
+/** Commands whose first words are kinds, or that read manifests. */
+const commandsOfKinds: ReadonlySet<string> = new Set([
+  ...['get', 'describe', 'delete', 'edit', 'patch', 'label', 'annotate', 'wait', 'scale', 'explain', 'history', 'replace'],
+  ...['apply', 'create', 'diff', 'api-resources'],
+]);
 
 /** A command of which only the name and the description are known. */
 function registerOutline({ name, description, hidden = false }: CommandEntry): Register {

@@ -1,5 +1,6 @@
 import type { ManifestDocument, ManifestObject } from '../../api/codec/yaml.ts';
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { parseLabelSelector } from '../../api/meta/labels.ts';
@@ -127,7 +128,7 @@ async function readOrNone(
   { kind, namespace, name }: SetParent,
 ): Promise<JsonObject | undefined> {
   try {
-    return await objects.get(kind.kind, { namespace, name });
+    return await objects.get(kindWord(kind), { namespace, name });
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
@@ -144,10 +145,10 @@ async function writeParent(
   const options = writeOptions(flags, 'berth-applyset');
   const metadata = parentMetadata({ kind, namespace, name }, contents);
   const { objects } = session.client;
-  if (live) await objects.patch(kind.kind, { namespace, name }, { metadata }, options);
+  if (live) await objects.patch(kindWord(kind), { namespace, name }, { metadata }, options);
   else {
     const object = { apiVersion: kind.apiVersion, kind: kind.kind, metadata: { ...metadata, name, namespace } };
-    await objects.create(kind.kind, object, { ...options, namespace });
+    await objects.create(kindWord(kind), object, { ...options, namespace });
   }
 }
 
@@ -170,7 +171,7 @@ async function pruneOthers({ session, flags, applied }: Applied, looked: Looked,
         const { uid, deletionTimestamp } = object.metadata as { uid?: string; deletionTimestamp?: string };
         if (applied.has(placeOf(kind, key)) || deletionTimestamp !== undefined || !looked.isApplied(object)) continue;
         const options = { preconditions: { uid }, ...(flags.dryRun === 'server' && { dryRun: ['All'] }) };
-        writes.push({ verb: 'delete', kind: kind.kind, key, options, type: kind, object } as const);
+        writes.push({ verb: 'delete', kind: kindWord(kind), key, options, type: kind, object } as const);
       }
     }
   if (flags.dryRun === 'client') {

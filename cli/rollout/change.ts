@@ -1,4 +1,5 @@
 import { badRequest } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { resourceOf } from '../../api/kinds/identity.ts';
 import { workloadAnnotations } from '../../api/meta/workload-names.ts';
 import type { JsonObject } from '../../client/index.ts';
@@ -57,13 +58,13 @@ export async function changeOne(
   change: RolloutChange,
   { flags, printer }: { readonly flags: WriteFlags; readonly printer: WritePrinter },
 ): Promise<void> {
-  const before = await objects.get(kind.kind, key);
+  const before = await objects.get(kindWord(kind), key);
   const subject = `${resourceOf(kind)} "${key.name}"`;
   const patch = { metadata: { uid: text(before, 'metadata', 'uid') }, ...change.patch(before, subject) };
   if (flags.dryRun === 'client') {
     const { strategicMerge } = await import('../../api/codec/strategic-merge.ts');
     return await printer.print(kind, strategicMerge(kind.message, before, patch), change.done);
   }
-  const after = await objects.patch(kind.kind, { ...key, type: 'strategic' }, patch, writeOptions(flags, 'berth-rollout'));
+  const after = await objects.patch(kindWord(kind), { ...key, type: 'strategic' }, patch, writeOptions(flags, 'berth-rollout'));
   await printer.print(kind, after, change.done);
 }

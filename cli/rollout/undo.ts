@@ -2,6 +2,7 @@ import { messageFromJson } from '../../api/codec/json.ts';
 import { strategicMerge } from '../../api/codec/strategic-merge.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { PodTemplateSpec } from '../../api/generated/types.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { templatesEqual } from '../../api/kinds/pod-template/equal.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { type Tree, text, tree } from '../describe/json.ts';
@@ -19,7 +20,7 @@ export async function undoOne(
   toRevision: number,
   { flags, printer }: { readonly flags: WriteFlags; readonly printer: WritePrinter },
 ): Promise<void> {
-  const object = await objects.get(kind.kind, key);
+  const object = await objects.get(kindWord(kind), key);
   const subject = `${kind.singular} "${key.name}"`;
   const revision = revisionToUndo(await readWorkloadRevisions(objects, kind, object), toRevision, subject);
   if (text(object, 'spec', 'paused') === 'true')
@@ -37,7 +38,7 @@ export async function undoOne(
     return;
   }
   const after: JsonObject = await objects.patch(
-    kind.kind,
+    kindWord(kind),
     { ...key, type: 'strategic' },
     patch,
     writeOptions(flags, 'berth-rollout'),

@@ -1,4 +1,5 @@
 import { badRequest, isConflict } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { JsonObject, ObjectsClient } from '../../client/index.ts';
 import { type Tree, text, tree } from '../describe/json.ts';
 import type { Target } from '../get/targets.ts';
@@ -27,15 +28,15 @@ export async function scaleOne(
 ): Promise<void> {
   const target = { ...key, subresource: 'scale' };
   if (precondition.currentReplicas === undefined && precondition.resourceVersion === undefined) {
-    await objects.patch(kind.kind, target, { spec: { replicas } }, options);
+    await objects.patch(kindWord(kind), target, { spec: { replicas } }, options);
     return;
   }
   for (let attempt = 1; ; attempt++) {
-    const scale = await objects.get(kind.kind, target);
+    const scale = await objects.get(kindWord(kind), target);
     checkPrecondition(scale, precondition);
     try {
       const wanted = { ...scale, spec: { replicas } };
-      await objects.update(kind.kind, wanted, { ...options, namespace: key.namespace, subresource: 'scale' });
+      await objects.update(kindWord(kind), wanted, { ...options, namespace: key.namespace, subresource: 'scale' });
       return;
     } catch (error) {
       if (!isConflict(error) || attempt === maxAttempts) throw error;

@@ -1,5 +1,6 @@
 import { strategicMerge } from '../../api/codec/strategic-merge.ts';
 import { badRequest } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import type { JsonObject } from '../../client/index.ts';
@@ -65,12 +66,12 @@ async function setOne(
   flags: SetFlags,
   { setting, printer }: { readonly setting: Setting; readonly printer: WritePrinter },
 ): Promise<void> {
-  const live = await objects.get(kind.kind, key);
+  const live = await objects.get(kindWord(kind), key);
   const patch = await setting.patch(kind, live);
   const wanted = patch && strategicMerge(kind.message, live, patch);
   if (!wanted || equalValues(wanted, live)) return;
   if (flags.dryRun === 'client') return await printer.print(kind, wanted, setting.done ?? '');
-  const after = await objects.patch(kind.kind, { ...key, type: 'strategic' }, patch, writeOptions(flags, 'berth-set'));
+  const after = await objects.patch(kindWord(kind), { ...key, type: 'strategic' }, patch, writeOptions(flags, 'berth-set'));
   await printer.print(kind, after, setting.done ?? '');
 }
 

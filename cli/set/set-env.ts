@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { strategicMerge } from '../../api/codec/strategic-merge.ts';
 import { badRequest } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { parseObjectArgument } from '../args/resource-args.ts';
@@ -68,7 +69,7 @@ async function readSource({ client, namespace }: Session, word: string, keys: re
   const { kind, name } = parseObjectArgument(word, 'configmap');
   if (kind.kind !== 'ConfigMap' && kind.kind !== 'Secret')
     throw badRequest(`--from takes configmap/NAME or secret/NAME, not "${word}"`);
-  const object = await client.objects.get(kind.kind, { namespace, name });
+  const object = await client.objects.get(kindWord(kind), { namespace, name });
   const known = Object.keys(tree(object, 'data'));
   return envFrom({ kind: kind.kind as 'ConfigMap' | 'Secret', name, keys: known }, keys);
 }

@@ -1,7 +1,7 @@
 import { badRequest } from '../../api/errors/index.ts';
+import { findAll, valueText } from '../../api/jsonpath/evaluate.ts';
+import { type Path, parsePath } from '../../api/jsonpath/parse.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
-import { findAll, valueText } from '../jsonpath/evaluate.ts';
-import { type Path, parsePath } from '../jsonpath/parse.ts';
 
 /** What `--for` asks for. */
 export type WaitState =

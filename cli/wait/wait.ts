@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isCancelled, isExpired, isTimeout, isUnavailable } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { JsonObject, ObjectsClient } from '../../client/index.ts';
 import type { Target } from '../get/targets.ts';
 
@@ -80,9 +81,9 @@ async function* states(
   signal: AbortSignal,
 ): AsyncIterable<JsonObject | undefined> {
   const scope = { namespace: key.namespace, fieldSelector: `metadata.name=${key.name}` };
-  const page = await objects.list(kind.kind, scope);
+  const page = await objects.list(kindWord(kind), scope);
   yield page.items[0];
   const from = { ...scope, resourceVersion: page.metadata.resourceVersion };
-  for await (const events of objects.watch(kind.kind, from, { signal }))
+  for await (const events of objects.watch(kindWord(kind), from, { signal }))
     for (const { type, object } of events) if (type !== 'BOOKMARK') yield type === 'DELETED' ? undefined : object;
 }

@@ -1,5 +1,6 @@
 import { isPermissionDenied } from '../../api/errors/index.ts';
 import type { Explanation, LabelSelector } from '../../api/generated/types.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { type Labels, labelSelectorMatches } from '../../api/meta/labels.ts';
@@ -29,7 +30,7 @@ const mostLookedAt = 5;
 
 /** Reads all that an answer is made of. Throws NOT_FOUND; what only says more may be missing. */
 export async function readWorkloadFacts(session: Session, kind: Kind, key: ObjectKey, now: number): Promise<WorkloadFacts> {
-  const object = await session.client.objects.get(kind.kind, key);
+  const object = await session.client.objects.get(kindWord(kind), key);
   const reader = new FactReader(session, now);
   return kind.kind === 'CronJob' ? await reader.cronJob(object) : await reader.workload(kind, object);
 }

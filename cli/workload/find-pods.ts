@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Pod } from '../../api/generated/types.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { listAll } from '../../client/informer/list-all.ts';
 import { parseDuration } from '../args/duration.ts';
 import { type ObjectArgument, parseObjectArgument } from '../args/resource-args.ts';
@@ -24,7 +25,7 @@ export async function findPods(session: Session, word: string, search: PodSearch
   const { client, namespace } = session;
   const { kind, name } = parseObjectArgument(word, 'pod');
   if (kind.kind === 'Pod') return [await client.pods.get({ namespace, name }, { signal: search.signal })];
-  const object = await client.objects.get(kind.kind, { namespace: kind.namespaced ? namespace : undefined, name });
+  const object = await client.objects.get(kindWord(kind), { namespace: kind.namespaced ? namespace : undefined, name });
   const labelSelector = podSelectorOf(kind, object);
   const endsAt = Date.now() + search.timeoutMs;
   for (;;) {

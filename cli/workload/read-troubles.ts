@@ -1,3 +1,4 @@
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { ObjectsClient } from '../../client/index.ts';
 import { type Tree, text } from '../describe/json.ts';
@@ -26,7 +27,7 @@ const unreadyMs = 30_000;
 export async function readTroubles(objects: ObjectsClient, { kind, key }: Target, now: () => number): Promise<TroubleLine[]> {
   if (kind.kind !== 'Pod' && (!hasPodSelector(kind) || kind.kind === 'Service')) return [];
   try {
-    const object = await objects.get(kind.kind, key);
+    const object = await objects.get(kindWord(kind), key);
     if (kind.kind === 'Pod') return linesOf([object], now());
     const [{ current }, events] = await Promise.all([readOwnedPods(objects, kind, object), readEventsOf(objects, object)]);
     const obstacles = [...obstaclesOf(kind.kind, object), ...refusalsIn(kind.kind, events, now())];

@@ -3,7 +3,9 @@ import { toJson } from '../../api/codec/json.ts';
 import { strategicMerge } from '../../api/codec/strategic-merge.ts';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
 import { isNotFound } from '../../api/errors/index.ts';
-import type { JsonObject } from '../../api/meta/merge-patch.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
+import { type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import { type ManifestPlan, manifestKey } from '../manifests/each-manifest.ts';
 import type { Session } from '../session.ts';
 import { computeApplyPatch, readLastApplied, withLastApplied } from './apply-patch.ts';
@@ -20,21 +22,31 @@ export async function planApply(session: Session, document: ManifestObject, flag
   const wanted = withLastApplied(
     toJson(kind, { ...object, metadata: { ...object.metadata, namespace: key.namespace } }) as JsonObject,
   );
-  const options = writeOptions(flags, 'berth-client-side-apply');
+  const options = { ...writeOptions(flags, 'berth-client-side-apply'), fieldValidation: 'Strict' };
   const { objects } = session.client;
 
-  const live = await objects.get(kind.kind, key).catch((error: unknown) => {
+  const live = await objects.get(kindWord(kind), key).catch((error: unknown) => {
     if (isNotFound(error)) return undefined;
     throw error;
   });
   if (live === undefined) {
     if (flags.dryRun === 'client') return { live, object: wanted, done: 'created' };
     const createOptions = { ...options, namespace: key.namespace };
-    return { live, write: { verb: 'create', kind: kind.kind, object: wanted, options: createOptions }, done: () => 'created' };
+    return {
+      live,
+      write: { verb: 'create', kind: kindWord(kind), object: wanted, options: createOptions },
+      done: () => 'created',
+    };
   }
-  const patch = computeApplyPatch(readLastApplied(live), wanted, live, messageType(kind.message));
+  // A definition says nothing of how its lists are merged, so the patch has none of the words of a strategic one.
+  const type = isCustom(kind) ? 'merge' : 'strategic';
+  const shape = type === 'merge' ? undefined : messageType(kind.message);
+  const patch = computeApplyPatch(readLastApplied(live), wanted, live, shape);
   if (patch === undefined) return { live, object: live, done: 'unchanged' };
-  if (flags.dryRun === 'client') return { live, object: strategicMerge(kind.message, live, patch), done: 'configured' };
+  if (flags.dryRun === 'client') {
+    const object = type === 'merge' ? (mergePatch(live, patch) as JsonObject) : strategicMerge(kind.message, live, patch);
+    return { live, object, done: 'configured' };
+  }
   const done = (after: JsonObject): string => (isUnchanged(live, after) ? 'unchanged' : 'configured');
-  return { live, write: { verb: 'patch', kind: kind.kind, target: { ...key, type: 'strategic' }, patch, options }, done };
+  return { live, write: { verb: 'patch', kind: kindWord(kind), target: { ...key, type }, patch, options }, done };
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { findTargets, type Target, type TargetFlags, targetText } from '../get/targets.ts';
 import { typeName } from '../printers/type-name.ts';
@@ -56,7 +57,7 @@ async function changeAll(
   let errors = failed;
   for (const target of targets) {
     try {
-      const live = await session.client.objects.get(target.kind.kind, target.key);
+      const live = await session.client.objects.get(kindWord(target.kind), target.key);
       const { object, done } = await changeOne(session, what, target, { live, change }, flags);
       if (flags.list) printList(what, target, object, targets.length > 1);
       else await printer.print(target.kind, object, done);
@@ -84,7 +85,7 @@ async function changeOne(
     return { object: mergePatch(live, whole) as JsonObject, done: what.done(sets) };
   }
   const options = writeOptions(flags, `berth-${what.verb}`);
-  return { object: await session.client.objects.patch(kind.kind, key, whole, options), done: what.done(sets) };
+  return { object: await session.client.objects.patch(kindWord(kind), key, whole, options), done: what.done(sets) };
 }
 
 function valuesOf({ field }: MetadataNoun, object: JsonObject): Record<string, string> {

@@ -3,6 +3,7 @@ import { upgradedEntries } from '../../api/apply/client-side.ts';
 import { typeOfMessage } from '../../api/codec/message-type.ts';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
 import { badRequest, isConflict, isNotFound } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { manifestKey } from '../manifests/each-manifest.ts';
 import type { Session } from '../session.ts';
@@ -49,7 +50,7 @@ export async function planServerSideApply(
   const live = await upgrade(session, document, flags);
   const metadata = { ...(json.metadata as JsonObject), ...(target.namespace && { namespace: target.namespace }) };
   const patch: JsonObject = { ...json, metadata };
-  return { live, write: { verb: 'patch', kind: kind.kind, target, patch, options }, done: () => 'serverside-applied' };
+  return { live, write: { verb: 'patch', kind: kindWord(kind), target, patch, options }, done: () => 'serverside-applied' };
 }
 
 /** Moves what a client-side apply owns; nothing in a dry run. Gives the object, undefined where there is none. */
@@ -59,7 +60,7 @@ async function upgrade(session: Session, document: ManifestObject, flags: Server
   const { objects } = session.client;
   const { fieldManager = MANAGER, dryRun } = writeOptions(flags, MANAGER);
   for (let attempt = 1; ; attempt++) {
-    const live = await objects.get(kind.kind, key).catch((error: unknown) => {
+    const live = await objects.get(kindWord(kind), key).catch((error: unknown) => {
       if (isNotFound(error)) return undefined;
       throw error;
     });
@@ -67,7 +68,7 @@ async function upgrade(session: Session, document: ManifestObject, flags: Server
     if (!live || !managedFields || dryRun?.length) return live;
     const { resourceVersion } = live.metadata as { resourceVersion: string };
     try {
-      return await objects.patch(kind.kind, key, { metadata: { managedFields, resourceVersion } }, { fieldManager });
+      return await objects.patch(kindWord(kind), key, { metadata: { managedFields, resourceVersion } }, { fieldManager });
     } catch (error) {
       if (!isConflict(error) || attempt >= UPGRADE_ATTEMPTS) throw error;
     }

@@ -1,5 +1,6 @@
 import { fromJson, toJson } from '../../api/codec/json.ts';
 import { badRequest } from '../../api/errors/index.ts';
+import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { kindOf } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
@@ -35,7 +36,7 @@ export async function createObject(
   }
   if (flags.dryRun === 'client') return checked;
   const options = { ...writeOptions(flags, manager), ...(kind.namespaced && { namespace }) };
-  return await client.objects.create(kind.kind, checked, options);
+  return await client.objects.create(kindWord(kind), checked, options);
 }
 
 function generatedKind(object: JsonObject): Kind {

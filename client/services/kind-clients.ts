@@ -1,7 +1,9 @@
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import type { KindMap, KindName } from '../../api/kinds/index.ts';
 import { kindNamed, kinds } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { Connection } from '../connection/connection.ts';
+import { createGenericClient } from './generic-client.ts';
 import { createKindClient } from './kind-client.ts';
 import { createNamespaceClient, type NamespaceClient } from './namespace-client.ts';
 import { createPodClient, type PodClient } from './pod-client.ts';
@@ -50,6 +52,7 @@ export function clientPropertyOf(name: string): string {
 
 /** The client of a kind: one with a scale where the kind has that. */
 export function createStandardClient(connection: Connection, kind: Kind): ResourceClient<ApiObject> {
+  if (isCustom(kind)) return createGenericClient(connection, kind);
   return kind.scale ? createScalableClient(connection, kind) : createKindClient(connection, kind);
 }
 

@@ -17,6 +17,7 @@ import type {
   Timestamp,
   WriteOptions,
 } from '../../api/generated/types.ts';
+import { referenceOf } from '../../api/kinds/custom/kind-word.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import type { Connection, Method } from '../connection/connection.ts';
 import { type BulkCodec, type BulkResult, type BulkWrite, openBulk, runBulk } from './bulk.ts';
@@ -160,7 +161,7 @@ function readJson(bytes: Uint8Array | undefined): JsonObject {
 function writeRequest(kind: string, object: JsonObject, options: ObjectWriteOptions = {}): ObjectWriteRequest {
   const { namespace, subresource, ...rest } = options;
   return {
-    kind: { kind },
+    kind: referenceOf(kind),
     ...(namespace && { namespace }),
     ...(subresource && { subresource }),
     format: 'json',
@@ -175,8 +176,9 @@ const json: BulkCodec = {
   request(write) {
     const { kind, options } = write;
     if (write.verb === 'patch')
-      return { kind: { kind }, patch: patchRequest(write.target, write.patch, options ?? {}), accept: 'json' };
-    if (write.verb === 'delete') return { kind: { kind }, delete: deleteRequest(write.key, write.options ?? {}), accept: 'json' };
+      return { kind: referenceOf(kind), patch: patchRequest(write.target, write.patch, options ?? {}), accept: 'json' };
+    if (write.verb === 'delete')
+      return { kind: referenceOf(kind), delete: deleteRequest(write.key, write.options ?? {}), accept: 'json' };
     return writeRequest(kind, write.object, write.options);
   },
   read: (response) => readJson(response.object),
@@ -186,11 +188,15 @@ export function createObjectsClient(connection: Connection): ObjectsClient {
   const write = async (write: BulkWrite, call?: CallOptions) =>
     json.read(await connection.unary<ObjectResponse>(methods[write.verb], json.request(write), call));
   const get = (kind: string, { asOf, subresource, ...key }: TableKey, accept: Accept, call?: CallOptions) =>
-    connection.unary<ObjectResponse>(methods.get, { kind: { kind }, get: getRequest(key), accept, asOf, subresource }, call);
+    connection.unary<ObjectResponse>(
+      methods.get,
+      { kind: referenceOf(kind), get: getRequest(key), accept, asOf, subresource },
+      call,
+    );
   const list = (kind: string, { asOf, ...scope }: TableScope, accept: Accept, call?: CallOptions) =>
-    connection.unary<ObjectListResponse>(methods.list, { kind: { kind }, ...listRequest(scope), accept, asOf }, call);
+    connection.unary<ObjectListResponse>(methods.list, { kind: referenceOf(kind), ...listRequest(scope), accept, asOf }, call);
   const watch = (kind: string, scope: Scope, accept: Accept, call: CallOptions) =>
-    connection.stream<ObjectWatchResponse>(methods.watch, { kind: { kind }, ...listRequest(scope), accept }, call);
+    connection.stream<ObjectWatchResponse>(methods.watch, { kind: referenceOf(kind), ...listRequest(scope), accept }, call);
 
   return {
     create: (kind, object, options, call) => write({ verb: 'create', kind, object, options }, call),
@@ -213,7 +219,7 @@ export function createObjectsClient(connection: Connection): ObjectsClient {
       return { metadata, table };
     },
     async history(kind, { namespace, name }, options = {}, call) {
-      const request = { kind: { kind }, namespace, name, ...options };
+      const request = { kind: referenceOf(kind), namespace, name, ...options };
       const page = await connection.unary<ObjectHistoryResponse>(methods.history, request, call);
       return {
         revisions: page.revisions ?? [],
@@ -231,7 +237,7 @@ export function createObjectsClient(connection: Connection): ObjectsClient {
         yield events.map(({ type, table }) => ({ type: type as WatchEventType, table }));
     },
     async deleteCollection(kind, { namespace, ...listOptions }, options = {}, call) {
-      const request = { kind: { kind }, delete: { namespace, listOptions, options } };
+      const request = { kind: referenceOf(kind), delete: { namespace, listOptions, options } };
       return (await connection.unary<DeleteCollectionResponse>(methods.deleteCollection, request, call)).deleted ?? 0;
     },
   };

@@ -109,7 +109,8 @@ export interface Observation {
 }
 
 registerToy();
-export const everyKind: readonly Kind[] = [...kinds, toy as Kind];
+/** Not CustomResourceDefinitions, whose names follow from their specs: custom-kinds.test.ts. */
+export const everyKind: readonly Kind[] = [...kinds.filter(({ kind }) => kind !== 'CustomResourceDefinition'), toy as Kind];
 
 /** A kind on a running server, and how to make objects of it. */
 export interface Subject {

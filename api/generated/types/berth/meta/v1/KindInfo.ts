@@ -38,6 +38,22 @@ export interface KindInfo__Input {
    * The message, e.g. "berth.core.v1.Pod".
    */
   'message'?: (string);
+  /**
+   * Groups of kinds that a command line may name at once, e.g. "all".
+   */
+  'categories'?: (string)[];
+  /**
+   * Whether its objects have the subresource "status".
+   */
+  'hasStatus'?: (boolean);
+  /**
+   * Whether its objects have the subresource "scale".
+   */
+  'isScalable'?: (boolean);
+  /**
+   * All versions that are served, the preferred one first; empty when there is only that of apiVersion.
+   */
+  'versions'?: (string)[];
 }
 
 /**
@@ -76,4 +92,20 @@ export interface KindInfo {
    * The message, e.g. "berth.core.v1.Pod".
    */
   'message'?: (string);
+  /**
+   * Groups of kinds that a command line may name at once, e.g. "all".
+   */
+  'categories'?: (string)[];
+  /**
+   * Whether its objects have the subresource "status".
+   */
+  'hasStatus'?: (boolean);
+  /**
+   * Whether its objects have the subresource "scale".
+   */
+  'isScalable'?: (boolean);
+  /**
+   * All versions that are served, the preferred one first; empty when there is only that of apiVersion.
+   */
+  'versions'?: (string)[];
 }

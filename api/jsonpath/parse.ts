@@ -1,4 +1,4 @@
-import { badRequest } from '../../api/errors/index.ts';
+import { badRequest } from '../errors/index.ts';
 
 /**
  * One step of a path. A key may stand for several fields: "metadata.name" is read as a field of that name,

@@ -1,5 +1,5 @@
-import { badRequest } from '../../api/errors/index.ts';
-import { isJsonObject, type Json } from '../../api/meta/merge-patch.ts';
+import { badRequest } from '../errors/index.ts';
+import { isJsonObject, type Json } from '../meta/merge-patch.ts';
 import type { Comparison, Operand, Part, Path, PathStep } from './parse.ts';
 
 /** Everything that a path finds, in order; what is not there is left out. */

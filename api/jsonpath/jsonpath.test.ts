@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Json } from '../../api/meta/merge-patch.ts';
+import type { Json } from '../meta/merge-patch.ts';
 import { fillTemplate } from './evaluate.ts';
 import { parsePath, parseTemplate } from './parse.ts';
 

@@ -1,0 +1,15 @@
+import { type FieldSupportTable, refused, works } from '../field-support.ts';
+import { metadataFields } from '../metadata-fields.ts';
+
+/** What Berth does with each field of a CustomResourceDefinition. */
+export const customResourceDefinitionFields: FieldSupportTable = {
+  ...metadataFields,
+  'spec.group': works,
+  'spec.names': works,
+  'spec.scope': works,
+  'spec.versions[]': works,
+  'spec.conversion.strategy': works,
+  'spec.conversion.webhook': refused('versions are converted by the strategy "None", which changes apiVersion alone'),
+  'spec.preserveUnknownFields': works,
+  status: works,
+};

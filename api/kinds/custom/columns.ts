@@ -1,0 +1,37 @@
+import { messageToJson } from '../../codec/json.ts';
+import type { CustomResourceColumnDefinition } from '../../generated/types.ts';
+import { findAll, valueText } from '../../jsonpath/evaluate.ts';
+import { type Path, parsePath } from '../../jsonpath/parse.ts';
+import type { JsonObject } from '../../meta/merge-patch.ts';
+import { ageColumn, nameColumn } from '../cells.ts';
+import type { ApiObject, Column } from '../kind.ts';
+
+/** The columns of a kind that users added: its name, and what its definition says, else its age. */
+export function customColumns(columns: readonly CustomResourceColumnDefinition[] = []): readonly Column<ApiObject>[] {
+  if (columns.length === 0) return [nameColumn, ageColumn];
+  return [nameColumn, ...columns.map(customColumn)];
+}
+
+function customColumn({ name = '', type, priority = 0, jsonPath = '' }: CustomResourceColumnDefinition): Column<ApiObject> {
+  let path: Path | undefined;
+  const isDate = type === 'date';
+  return {
+    name: name.toUpperCase(),
+    type: isDate ? 'date' : type === 'integer' ? 'integer' : 'string',
+    priority: priority > 0 ? 1 : 0,
+    cell(object) {
+      path ??= parsePath(jsonPath);
+      const [first] = findAll(path, jsonOf(object, path));
+      if (first === undefined || first === null) return '';
+      const text = valueText(first);
+      return isDate && Number.isNaN(Date.parse(text)) ? '<invalid>' : text;
+    },
+  };
+}
+
+/** The object as paths see it; its metadata are made into JSON only where a path may look at them. */
+function jsonOf(object: ApiObject, { steps: [first] }: Path): JsonObject {
+  if (first?.type === 'key' && !first.name.startsWith('metadata')) return object as JsonObject;
+  const metadata = messageToJson('berth.meta.v1.ObjectMeta', object.metadata ?? {});
+  return { ...(object as object), metadata };
+}

@@ -1,0 +1,16 @@
+import type { KindReference } from '../../generated/types.ts';
+import type { Kind } from '../kind.ts';
+import { isCustom } from './custom-kind.ts';
+
+/**
+ * What clients call a kind in the generic service: of kinds that users added with the version, "GROUP/VERSION/KIND".
+ */
+export function kindWord(kind: Kind): string {
+  return isCustom(kind) ? `${kind.apiVersion}/${kind.kind}` : kind.kind;
+}
+
+/** The reference that such a word is in a request. */
+export function referenceOf(word: string): KindReference {
+  const slash = word.lastIndexOf('/');
+  return slash < 0 ? { kind: word } : { apiVersion: word.slice(0, slash), kind: word.slice(slash + 1) };
+}

@@ -1,0 +1,58 @@
+import type { Budget } from './budget.ts';
+import { isList, isMap, itemsOf } from './equality.ts';
+import { failed, MapValue, ObjectView, Optional, type Value } from './values.ts';
+
+/** What an evaluation works on: the values of variables by their slots, and the steps that are left. */
+export interface Frame {
+  readonly slots: (Value | undefined)[];
+  readonly budget: Budget;
+}
+
+/** A compiled expression. Throws CelError where the expression fails, BudgetExceeded where it costs too much. */
+export type Code = (frame: Frame) => Value;
+
+/** Names of variables and their slots; a comprehension adds its own. */
+export class Scope {
+  readonly #slots: ReadonlyMap<string, number>;
+  /** Shared by a scope and those within: how many slots a frame needs. */
+  readonly #count: { value: number };
+
+  constructor(names: readonly string[]);
+  constructor(slots: ReadonlyMap<string, number>, count: { value: number });
+  constructor(names: readonly string[] | ReadonlyMap<string, number>, count?: { value: number }) {
+    this.#slots = names instanceof Map ? names : new Map((names as readonly string[]).map((name, slot) => [name, slot]));
+    this.#count = count ?? { value: this.#slots.size };
+  }
+
+  slotOf(name: string): number | undefined {
+    return this.#slots.get(name);
+  }
+
+  /** A scope within, with one more variable. */
+  with(name: string): { scope: Scope; slot: number } {
+    const slot = this.#count.value++;
+    return { scope: new Scope(new Map([...this.#slots, [name, slot]]), this.#count), slot };
+  }
+}
+
+/** An expression uses what this server does not support: refused where it is defined. */
+export class UnsupportedExpression extends Error {
+  override readonly name = 'UnsupportedExpression';
+}
+
+export function truth(value: Value): boolean {
+  return typeof value === 'boolean' ? value : failed('no such overload: a condition must be true or false');
+}
+
+/** What a comprehension runs over: a list's items, or a map's keys. */
+export function rangeOf(value: Value): readonly Value[] {
+  if (isList(value)) return itemsOf(value);
+  return isMap(value) ? value.keys() : failed('no such overload: only lists and maps can be run over');
+}
+
+export function hasMember(collection: Value, name: string): boolean {
+  const inner = collection instanceof Optional ? collection.value : collection;
+  if (inner === undefined) return false;
+  if (!(inner instanceof ObjectView || inner instanceof MapValue)) return failed('no such overload: has() needs an object');
+  return inner.get(name) !== undefined;
+}

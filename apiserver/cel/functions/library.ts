@@ -1,0 +1,33 @@
+import type { Budget } from '../budget.ts';
+import { CelError, type Value } from '../values.ts';
+
+/** Computes a function of values; the receiver of `a.f(b)` is the first. Takes steps for what it looks at. */
+export type Handler = (args: readonly Value[], budget: Budget) => Value;
+
+/** Functions that belong together, as Kubernetes names its CEL libraries. */
+export interface Library {
+  readonly name: string;
+  /** Types of its own, and the classes of their values. */
+  readonly types?: Readonly<Record<string, new (...args: never[]) => object>>;
+  /** Names that stand before functions: `sets.contains(a, b)`. */
+  readonly namespaces?: readonly string[];
+  /** What the parser does not know by itself; types are checked by it where a rule is defined. */
+  readonly signatures: readonly string[];
+  /** By name; of functions of a namespace "sets.contains". */
+  readonly handlers: Readonly<Record<string, Handler>>;
+}
+
+export function textArg(value: Value | undefined): string {
+  if (typeof value === 'string') return value;
+  throw new CelError('no such overload: the argument must be a string');
+}
+
+export function intArg(value: Value | undefined): bigint {
+  if (typeof value === 'bigint') return value;
+  throw new CelError('no such overload: the argument must be an int');
+}
+
+/** Takes the steps of looking at texts: one for ten characters, as Kubernetes counts them. */
+export function readTexts(budget: Budget, ...texts: string[]): void {
+  budget.take(Math.ceil(texts.reduce((sum, text) => sum + text.length, 0) / 10));
+}

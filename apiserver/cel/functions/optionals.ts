@@ -1,0 +1,28 @@
+import { isList, isMap, lengthOf } from '../equality.ts';
+import { CelError, failed, Optional, Uint, type Value } from '../values.ts';
+import type { Library } from './library.ts';
+
+function optionalArg(value: Value | undefined): Optional {
+  if (value instanceof Optional) return value;
+  throw new CelError('no such overload: the value is not optional');
+}
+
+function isZero(value: Value): boolean {
+  if (isList(value)) return lengthOf(value) === 0;
+  if (isMap(value)) return value.keys().length === 0;
+  if (value instanceof Uint) return value.value === 0n;
+  return value === null || value === '' || value === 0 || value === 0n || value === false;
+}
+
+/** CEL's optional values; or(), orValue(), optMap() and optFlatMap() are macros. */
+export const optionals: Library = {
+  name: 'optionals',
+  signatures: ['OptionalNamespace.ofNonZeroValue(A): optional<A>'],
+  handlers: {
+    'optional.of': ([value]) => new Optional(value),
+    'optional.none': () => Optional.none,
+    'optional.ofNonZeroValue': ([value]) => (isZero(value!) ? Optional.none : new Optional(value)),
+    hasValue: ([value]) => optionalArg(value).value !== undefined,
+    value: ([value]) => optionalArg(value).value ?? failed('the optional value is empty'),
+  },
+};

@@ -1,0 +1,90 @@
+import { RE2JS } from 're2js';
+import type { Budget } from './budget.ts';
+
+/** The longest regular expression. */
+const PATTERN_CHARACTERS = 4096;
+/** The largest program that a regular expression may become: repetitions are written out ("a{3}" is "aaa"). */
+const PROGRAM_INSTRUCTIONS = 5000;
+/** Compiled expressions that are kept; the oldest makes room. */
+const KEPT_PATTERNS = 1000;
+
+/** A regular expression in RE2's syntax. Time is bounded by its size times the text's length. */
+export interface Pattern {
+  /** Whether any part of the text matches. Takes steps of the budget for the work. */
+  test(text: string, budget: Budget): boolean;
+  /** The matching parts in order, at most `most` of them. */
+  findAll(text: string, most: number, budget: Budget): string[];
+}
+
+const kept = new Map<string, Pattern>();
+
+/** Compiles an expression, or finds it among those that are kept. Throws RangeError with the reason as a clause. */
+export function compilePattern(source: string): Pattern {
+  const found = kept.get(source);
+  if (found !== undefined) return found;
+  const pattern = newPattern(source);
+  if (kept.size >= KEPT_PATTERNS) kept.delete(kept.keys().next().value!);
+  kept.set(source, pattern);
+  return pattern;
+}
+
+function newPattern(source: string): Pattern {
+  if (source.length > PATTERN_CHARACTERS)
+    throw new RangeError(`has ${source.length} characters, the limit is ${PATTERN_CHARACTERS}: write it shorter`);
+  if (programSize(source) > PROGRAM_INSTRUCTIONS)
+    throw new RangeError(`is too large once its repetitions are written out: use smaller counts within {}`);
+  const compiled = compiledBy(source);
+  const size = compiled.programSize();
+  const cost = (text: string) => 1 + Math.ceil((size * text.length) / 8);
+  return {
+    test(text, budget) {
+      budget.take(cost(text));
+      return compiled.test(text);
+    },
+    findAll(text, most, budget) {
+      const results: string[] = [];
+      const matcher = compiled.matcher(text);
+      let rest = text.length;
+      while (results.length < most) {
+        budget.take(1 + size * rest);
+        if (!matcher.find()) break;
+        results.push(matcher.group() ?? '');
+        rest = text.length - matcher.end();
+      }
+      return results;
+    },
+  };
+}
+
+function compiledBy(source: string): RE2JS {
+  try {
+    return RE2JS.compile(source);
+  } catch (error) {
+    throw new RangeError(error instanceof Error ? error.message : 'is not a regular expression', { cause: error });
+  }
+}
+
+/** An upper bound of the instructions that an expression compiles to, found without compiling it. */
+export function programSize(source: string): number {
+  const groups: number[] = [0];
+  let atom = 0;
+  const token = /\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d{1,5})(?:,(\d{0,5}))?\}|[\s\S]/gu;
+  for (const [text, least, most] of source.matchAll(token)) {
+    if (least !== undefined) {
+      const times = Math.max(Number(least), Number(most || 0), 1);
+      groups[groups.length - 1]! += atom * (times - 1);
+      atom *= times;
+    } else if (text === '(') groups.push(0);
+    else if (text === ')' && groups.length > 1) {
+      atom = groups.pop()! + 2;
+      groups[groups.length - 1]! += atom;
+    } else if (!/^[*+?]$/.test(text)) {
+      atom = 1 + Math.floor(text.length / 8);
+      groups[groups.length - 1]! += atom;
+    } else {
+      atom += 1;
+      groups[groups.length - 1]! += 1;
+    }
+  }
+  return groups.reduce((sum, size) => sum + size, 0);
+}

@@ -1,0 +1,209 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
+import { isConflict, isNotFound } from '../../api/errors/index.ts';
+import type { CustomResourceDefinition } from '../../api/generated/types.ts';
+import { isEstablished } from '../../api/kinds/custom-resource-definition/meaning.ts';
+import { kindId } from '../../api/kinds/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import { secondsTimestamp } from '../../api/meta/time.ts';
+import { finalizers } from '../../api/meta/well-known.ts';
+import type { AnyObject } from '../registry/any-object.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import type { Registry } from '../registry/registry.ts';
+import { serverContext } from '../registry/server-context.ts';
+import { type Entry, placeOf } from '../watch/entry.ts';
+import { readSchema } from './definition-admission.ts';
+import { DefinitionTable } from './definition-table.ts';
+import { emptyKind } from './empty-kind.ts';
+import { condition, decideStatus } from './names.ts';
+import { adopt, servedVersions } from './served-versions.ts';
+
+export interface CustomKindsOptions {
+  readonly registry: Registry;
+  readonly log: Logger;
+  readonly now: () => Date;
+  addKind(kind: Kind): Promise<void>;
+  removeKind(kind: Kind): Promise<void>;
+}
+
+interface Served {
+  /** Of the definition: one that was deleted and made again is another. */
+  readonly uid: string;
+  readonly store: KindStore;
+  readonly kinds: Map<string, Kind>;
+  leave(): void;
+}
+
+const retryMs = 1_000;
+
+/**
+ * Serves the kinds of CustomResourceDefinitions as these come, change and go: decides over their names, tells in their
+ * status, and removes all objects of a kind before its definition.
+ */
+export class CustomKinds {
+  readonly #options: CustomKindsOptions;
+  readonly #definitions: KindStore;
+  readonly #table = new DefinitionTable();
+  readonly #served = new Map<string, Served>();
+  readonly #due = new Set<string>();
+  #wake = (): void => {};
+
+  constructor(options: CustomKindsOptions) {
+    this.#options = options;
+    this.#definitions = options.registry.store('CustomResourceDefinition');
+  }
+
+  /** Serves the kinds that were established before the start; the result keeps them until the signal aborts. */
+  async begin(): Promise<(signal: AbortSignal) => Promise<void>> {
+    const { cache } = this.#definitions;
+    const leave = cache.observe({
+      reset: (entries) => {
+        for (const entry of entries) cache.attempt(entry.key, () => this.#note(entry));
+      },
+      event: ({ type, entry }) => (type === 'DELETED' ? this.#forget(entry) : this.#note(entry)),
+    });
+    for (const name of this.#due) await this.#attempt(name);
+    return (signal) => this.#run(signal).finally(leave);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const onAbort = (): void => this.#wake();
+    signal.addEventListener('abort', onAbort);
+    while (!signal.aborted) {
+      const [name] = this.#due;
+      if (name !== undefined) await this.#attempt(name);
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+    }
+    signal.removeEventListener('abort', onAbort);
+    for (const { leave } of this.#served.values()) leave();
+  }
+
+  #enqueue(name: string): void {
+    this.#due.add(name);
+    this.#wake();
+  }
+
+  #note(entry: Entry): void {
+    this.#table.put(this.#definitions.cache.decoder.decode(entry) as CustomResourceDefinition);
+    this.#enqueue(placeOf(entry.key).name);
+  }
+
+  #forget({ key }: Entry): void {
+    const { name } = placeOf(key);
+    // Those that wanted its names may have them now.
+    for (const other of this.#table.remove(name)) this.#enqueue(other);
+    this.#enqueue(name);
+  }
+
+  async #attempt(name: string): Promise<void> {
+    this.#due.delete(name);
+    try {
+      await this.#sync(name);
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error))
+        this.#options.log.warn({ err: error, definition: name }, 'cannot serve a kind: trying again');
+      setTimeout(() => this.#enqueue(name), retryMs).unref();
+    }
+  }
+
+  async #sync(name: string): Promise<void> {
+    const definition = this.#read(name);
+    const served = this.#served.get(name);
+    if (served && served.uid !== definition?.metadata?.uid) await this.#unserve(name);
+    if (!definition) return;
+    const { status, metadata } = definition;
+    const next = decideStatus(definition, this.#table.takenBy(name), secondsTimestamp(this.#options.now()));
+    const decided = { ...definition, status: next };
+    // Established means served: first the one, then the other.
+    if (isEstablished(decided)) await this.#serve(name, decided);
+    if (metadata?.deletionTimestamp) return this.#terminate(name, definition);
+    if (!isDeepStrictEqual(next, status)) await this.#writeStatus(name, next);
+  }
+
+  #read(name: string): CustomResourceDefinition | undefined {
+    const { cache } = this.#definitions;
+    const entry = cache.get(this.#definitions.key({ namespace: '', name }));
+    return entry && (cache.decoder.decode(entry) as CustomResourceDefinition);
+  }
+
+  async #serve(name: string, definition: CustomResourceDefinition): Promise<void> {
+    const { addKind, registry } = this.#options;
+    const [first, ...others] = servedVersions(definition, (version) => this.#schemaOf(name, version));
+    const before = this.#served.get(name);
+    if (before && before.store.kind.apiVersion === first.apiVersion) {
+      registry.stores.setVersions(before.store, this.#adopt(before, [first, ...others]).slice(1));
+      return;
+    }
+    if (before) await this.#unserve(name);
+    await addKind(first);
+    const store = registry.stores.get(kindId(first))!;
+    registry.stores.setVersions(store, others);
+    const event = (): void => {
+      if (store.cache.size === 0 && this.#table.isTerminating(name)) this.#enqueue(name);
+    };
+    const leave = store.cache.observe({ reset: event, event });
+    const kinds = new Map([first, ...others].map((kind) => [kind.apiVersion, kind]));
+    this.#served.set(name, { uid: definition.metadata?.uid ?? '', store, kinds, leave });
+  }
+
+  /** Gives the versions as they are served now. */
+  #adopt({ store, kinds }: Served, next: readonly Kind[]): Kind[] {
+    const fields = Object.keys(store.kind.selectableFields);
+    const served = next.map((kind) => {
+      const known = kinds.get(kind.apiVersion) ?? kind;
+      kinds.set(kind.apiVersion, known);
+      if (known !== kind) adopt(known, kind);
+      return known;
+    });
+    // They were read once for each version of an object.
+    if (!isDeepStrictEqual(fields, Object.keys(store.kind.selectableFields)))
+      for (const entry of store.cache.range('')) delete entry.fields;
+    return served;
+  }
+
+  async #unserve(name: string): Promise<void> {
+    const served = this.#served.get(name);
+    if (!served) return;
+    served.leave();
+    await this.#options.removeKind(served.store.kind);
+    this.#served.delete(name);
+  }
+
+  /** As it is now: a definition that changes drops what was compiled of it. */
+  #schemaOf(name: string, version: string) {
+    const { raw } = this.#read(name)?.spec?.versions?.find((each) => each.name === version)?.schema?.openAPIV3Schema ?? {};
+    if (!raw) throw new RangeError(`read the schema of ${name}: its definition has no version ${version} any more`);
+    return readSchema(raw);
+  }
+
+  /** Removes the objects of the kind, then what keeps the definition. */
+  async #terminate(name: string, definition: CustomResourceDefinition): Promise<void> {
+    if (!definition.metadata?.finalizers?.includes(finalizers.customResources)) return;
+    const said = {
+      status: 'True',
+      reason: 'InstanceDeletionInProgress',
+      message: 'CustomResource deletion is in progress',
+    };
+    const terminating = condition(definition, 'Terminating', said, secondsTimestamp(this.#options.now()));
+    const { conditions = [] } = definition.status ?? {};
+    const next = { ...definition.status, conditions: [...conditions.filter(({ type }) => type !== 'Terminating'), terminating] };
+    if (!isDeepStrictEqual(next, definition.status)) await this.#writeStatus(name, next);
+    const served = this.#served.get(name);
+    if (served && !(await emptyKind(served.store))) return;
+    await this.#change(name, 'patch', (previous) => {
+      const kept = (previous.metadata?.finalizers ?? []).filter((each) => each !== finalizers.customResources);
+      return { ...previous, metadata: { ...previous.metadata, finalizers: kept } };
+    });
+  }
+
+  #writeStatus(name: string, status: CustomResourceDefinition['status'] & object): Promise<void> {
+    return this.#change(name, 'update-status', (previous) => ({ ...previous, status }) as AnyObject);
+  }
+
+  async #change(name: string, verb: string, compute: (previous: AnyObject) => AnyObject): Promise<void> {
+    await this.#definitions.change({ namespace: '', name }, { context: serverContext, verb, compute });
+  }
+}

@@ -1,0 +1,53 @@
+import { type FieldViolation, failedPrecondition, invalid } from '../../api/errors/index.ts';
+import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '../../api/generated/types.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
+import { resourceOf } from '../../api/kinds/identity.ts';
+import { isKind } from '../../api/kinds/index.ts';
+import type { Json } from '../../api/meta/merge-patch.ts';
+import type { Admission } from '../admission/admission.ts';
+import { compileSchema } from '../schema/compile-schema.ts';
+
+/** Reads a definition, never older than the last acknowledged write. */
+export type DefinitionReader = (name: string) => Promise<CustomResourceDefinition | undefined>;
+
+/** Schemas must be structural and their rules must compile; a kind that is being deleted gets no new objects. */
+export function definitionRules(readDefinition: DefinitionReader): Admission {
+  return {
+    async create(kind, object) {
+      if (isKind(kind, 'CustomResourceDefinition')) return checkSchemas(object, undefined);
+      if (!isCustom(kind)) return;
+      const name = resourceOf(kind);
+      const definition = await readDefinition(name);
+      if (!definition?.metadata?.deletionTimestamp) return;
+      const why = `cannot create ${kind.singular} "${object.metadata?.name ?? ''}": the kind is being deleted`;
+      throw failedPrecondition('KindTerminating', why, { kind: 'CustomResourceDefinition', name });
+    },
+    async update(kind, next, previous) {
+      if (isKind(kind, 'CustomResourceDefinition')) checkSchemas(next, previous);
+    },
+  };
+}
+
+function checkSchemas(next: CustomResourceDefinition, previous: CustomResourceDefinition | undefined): void {
+  const found = (next.spec?.versions ?? []).flatMap((version, i) => {
+    const before = previous?.spec?.versions?.find(({ name }) => name === version.name);
+    return schemaViolations(`spec.versions[${i}].schema.openAPIV3Schema`, version, before);
+  });
+  if (found.length > 0) throw invalid({ kind: 'CustomResourceDefinition', name: next.metadata?.name ?? '' }, found);
+}
+
+function schemaViolations(
+  path: string,
+  version: CustomResourceDefinitionVersion,
+  previous: CustomResourceDefinitionVersion | undefined,
+): readonly FieldViolation[] {
+  const [raw, before] = [version, previous].map((each) => each?.schema?.openAPIV3Schema?.raw);
+  if (!raw || (before && Buffer.compare(raw, before) === 0)) return [];
+  const { violations } = compileSchema(readSchema(raw), { path });
+  return violations ?? [];
+}
+
+/** A schema is carried as JSON, which the codec has checked. */
+export function readSchema(raw: Uint8Array): Json {
+  return JSON.parse(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('utf8')) as Json;
+}

@@ -1,0 +1,97 @@
+import type { FieldViolation } from '../../api/errors/index.ts';
+import { equalValues } from '../../api/meta/equal.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
+import type { Budget } from '../cel/budget.ts';
+import { schemaOfMember } from './defaults.ts';
+import { checkListKeys, mapKeyOf } from './list-keys.ts';
+import { entry, member, type Place, placeText } from './paths.ts';
+import { RESOURCE_MEMBERS } from './prune.ts';
+import type { SchemaNode } from './schema-node.ts';
+import { invalidAt, requiredAt } from './schema-violations.ts';
+import { checkRules, hasType, wrongType } from './validate-rules.ts';
+
+/** Violations after which the walk over an object stops. */
+export const REPORTED_VIOLATIONS = 100;
+
+/** A value with its schema, where it stands, and what stood in its place before an update. */
+export interface Judged {
+  readonly value: Json;
+  readonly node: SchemaNode;
+  readonly place: Place | undefined;
+  /** Undefined on create, and where nothing corresponds: items of lists that are neither maps nor equal as a whole. */
+  readonly before: Json | undefined;
+}
+
+/**
+ * What breaks the schema, rules in CEL apart, at most a hundred. What was invalid before and has not changed passes:
+ * Kubernetes' ratcheting.
+ */
+export function checkValue(judged: Judged, budget: Budget): FieldViolation[] {
+  budget.take(1);
+  const { value, node, place, before } = judged;
+  const violations = ownViolations(value, node, place, budget);
+  if (violations === undefined) return [];
+  if (isJsonObject(value) && (node.properties !== undefined || node.additionalProperties !== undefined || node.embeddedResource))
+    checkMembers(judged, violations, budget);
+  else if (Array.isArray(value) && node.items !== undefined) checkItems(judged, violations, budget);
+  if (violations.length > 0 && before !== undefined && equalValues(before, value)) return [];
+  return violations;
+}
+
+/** Undefined for a value that passes as a whole: null where that is allowed. */
+function ownViolations(value: Json, node: SchemaNode, place: Place | undefined, budget: Budget): FieldViolation[] | undefined {
+  if (value === null && node.nullable) return undefined;
+  if (node.intOrString) {
+    if (typeof value !== 'string' && !hasType(value, 'integer')) return [wrongType(value, 'integer or string', place)];
+  } else if (node.type !== undefined && !hasType(value, node.type)) return [wrongType(value, node.type, place)];
+  const violations = checkRules(value, node, place, budget);
+  if (Array.isArray(value) && node.listType !== undefined) violations.push(...checkListKeys(value, node, place));
+  if (node.embeddedResource && isJsonObject(value)) checkEmbedded(value, place, violations);
+  return violations;
+}
+
+function checkMembers({ value, node, place, before }: Judged, violations: FieldViolation[], budget: Budget): void {
+  const object = value as JsonObject;
+  for (const name of Object.keys(object)) {
+    if (violations.length >= REPORTED_VIOLATIONS) return;
+    const inner = schemaOfMember(node, name);
+    if (inner === undefined) continue;
+    const at = node.properties?.has(name) ? member(place, name) : entry(place, name);
+    const old = isJsonObject(before) && Object.hasOwn(before, name) ? before[name] : undefined;
+    violations.push(...checkValue({ value: object[name]!, node: inner, place: at, before: old }, budget));
+  }
+}
+
+function checkItems({ value, node, place, before }: Judged, violations: FieldViolation[], budget: Budget): void {
+  const beforeOf = correspondingItems(node, before);
+  for (const [at, item] of (value as Json[]).entries()) {
+    if (violations.length >= REPORTED_VIOLATIONS) return;
+    violations.push(...checkValue({ value: item, node: node.items!, place: entry(place, at), before: beforeOf(item) }, budget));
+  }
+}
+
+/** Finds the item that an item of a list map replaces; in other lists nothing corresponds. */
+export function correspondingItems(node: SchemaNode, before: Json | undefined): (item: Json) => Json | undefined {
+  const keys = node.listMapKeys;
+  if (node.listType !== 'map' || keys === undefined || !Array.isArray(before)) return () => undefined;
+  const byKey = new Map<string, Json>();
+  for (const item of before) {
+    const key = mapKeyOf(item, keys);
+    if (key !== undefined) byKey.set(key, item);
+  }
+  return (item) => {
+    const key = mapKeyOf(item, keys);
+    return key === undefined ? undefined : byKey.get(key);
+  };
+}
+
+function checkEmbedded(object: JsonObject, place: Place | undefined, violations: FieldViolation[]): void {
+  for (const name of RESOURCE_MEMBERS) {
+    const at = placeText(member(place, name));
+    const value = object[name];
+    if (name === 'metadata') {
+      if (value !== undefined && !isJsonObject(value)) violations.push(invalidAt(at, value, 'must be an object'));
+    } else if (value === undefined || value === '') violations.push(requiredAt(at, 'must not be empty'));
+    else if (typeof value !== 'string') violations.push(invalidAt(at, value, 'must be a string'));
+  }
+}

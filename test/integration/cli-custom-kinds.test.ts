@@ -1,0 +1,34 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { type CommandLine, openCommandLine } from './cli-harness.ts';
+import { cronTab, cronTabs } from './custom-kinds-harness.ts';
+
+let server: RunningServer;
+let cli: CommandLine;
+
+beforeAll(async () => {
+  server = await startServer();
+  cli = await openCommandLine(server.admin);
+});
+afterAll(async () => {
+  await cli.close();
+  await server.stop();
+  await server.remove();
+});
+
+it('a file with a definition and an object of it is applied, and the object is handled as any other', async () => {
+  const path = join(cli.folder, 'crontabs.yaml');
+  await writeFile(path, `${JSON.stringify(cronTabs())}\n---\n${JSON.stringify(cronTab('a'))}\n`);
+  const applied = await cli.berth('apply', '-f', path);
+  expect(applied.err).toBe('');
+  expect(applied.out).toContain('crontab.stable.example.com/a created');
+  expect((await cli.berth('apply', '-f', path)).out).toContain('crontab.stable.example.com/a unchanged');
+  for (const noun of ['ct', 'crontabs', 'CronTab', 'crontabs.stable.example.com', 'crontab.v1.stable.example.com'])
+    expect((await cli.berth('get', noun, 'a', '-o', 'jsonpath={.spec.cronSpec}')).out).toBe('* * * * *');
+  expect((await cli.berth('get', 'ct')).out).toMatch(/^NAME +SPEC +REPLICAS +AGE\na +\* \* \* \* \* +1 /);
+  expect((await cli.berth('label', 'ct', 'a', 'team=x')).out).toContain('labeled');
+  expect((await cli.berth('api-resources')).out).toMatch(/crontabs +ct +stable\.example\.com\/v1 +true +CronTab/);
+  expect((await cli.berth('delete', 'ct/a')).out).toContain('deleted');
+}, 60_000);
