@@ -50,6 +50,9 @@ export function tableCommands(owner: LinkOwner, { range, pods, nodes, tunnel }: 
     '    type filter hook prerouting priority raw;',
     `    iifname "${tunnel}" ip saddr != @pods drop`,
     `    iifname "${tunnel}" ip saddr ${range.text} drop`,
+    // Links have `route_localnet`: the kernel itself would let in what others send to 127.0.0.1, or in its name.
+    '    iif != "lo" ip daddr 127.0.0.0/8 drop',
+    '    iif != "lo" ip saddr 127.0.0.0/8 drop',
     '  }',
     '  chain forward {',
     '    type filter hook forward priority mangle;',

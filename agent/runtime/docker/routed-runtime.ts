@@ -1,5 +1,5 @@
 import { type HostPorts, PortTakenError } from '../../host-ports/host-ports.ts';
-import { canPublish, isOnLoopback } from '../../host-ports/table-service.ts';
+import { canPublish } from '../../host-ports/table-service.ts';
 import type { JoiningPod } from '../../pod-network/link-gate.ts';
 import { wordsOf } from '../../words-of.ts';
 import type { ObservedContainer, PortMapping, SandboxConfig } from '../runtime.ts';
@@ -21,11 +21,8 @@ export interface RoutedNetwork {
   take(holder: string): string;
   /** Ports of the machine that lead to sandboxes in it. */
   readonly ports: Pick<HostPorts, 'take' | 'publish' | 'restore' | 'restored' | 'withdraw'>;
-  /**
-   * Joins the sandbox with this process. When it returns, it can be reached; from the machine's loopback addresses as
-   * well where `onLoopback` says so.
-   */
-  attach(address: string, pid: number, pod: JoiningPod, onLoopback: boolean): Promise<void>;
+  /** Joins the sandbox with this process. When it returns, it can be reached. */
+  attach(address: string, pid: number, pod: JoiningPod): Promise<void>;
   /** The sandbox has ended: its address is free, now or with the next full list. Never throws. */
   release(address: string, holder: string): Promise<void>;
   /** Who holds an address now. */
@@ -101,7 +98,7 @@ class RoutedSandboxes {
     const address = sandbox.ip;
     if (address === undefined || sandbox.state !== 'running' || sandbox.pid === undefined) return sandbox;
     try {
-      await this.#network.attach(address, sandbox.pid, joiningOf(config), ownPorts.some(isOnLoopback));
+      await this.#network.attach(address, sandbox.pid, joiningOf(config));
       await this.#network.ports.publish(holder, address);
     } catch (error) {
       await this.remove(sandbox.id);
