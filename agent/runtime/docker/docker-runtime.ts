@@ -16,6 +16,7 @@ import { createOomKills, type OomKills } from './oom-kills.ts';
 import { createOomPolicy } from './oom-policy.ts';
 import { pidsLimitOf } from './pids-limit.ts';
 import { type RoutedNetwork, withRoutedNetwork } from './routed-runtime.ts';
+import { RuntimeHandlers } from './runtime-handlers.ts';
 import { createWarmNetworks, type WarmNetworks } from './warm-networks.ts';
 import { withWarmNetworks } from './warm-runtime.ts';
 
@@ -64,7 +65,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
   const early = createEarlyOutputs(engine);
   const pidsLimit = pidsLimitOf(options.maxContainerPids);
   const made = withEarlyOutputs(createContainers({ engine, inventory, nodeName, findImage: images.find, oom, pidsLimit }), early);
-  const calls = options.routed === undefined ? made : withRoutedNetwork(made, options.routed);
+  const handlers = new RuntimeHandlers(() => engine.call({ method: 'GET', path: '/info', action: 'get engine info' }));
+  const calls = options.routed === undefined ? made : withRoutedNetwork(made, options.routed, handlers);
   const { size, image } = options.warm ?? { size: 0, image: async () => '' };
   const { remove } = calls;
   const warm = createWarmNetworks({ engine, inventory, nodeName, remove, oomScore: oom.bounded, warn, size, image });

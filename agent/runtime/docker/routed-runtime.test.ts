@@ -29,7 +29,11 @@ class World {
   readonly calls: ContainerCalls;
 
   constructor() {
-    this.calls = withRoutedNetwork(this.#engine(), this.#network());
+    this.calls = withRoutedNetwork(this.#engine(), this.#network(), {
+      requireJoinable: async (handler) => {
+        if (handler === 'kata') throw new RuntimeError('invalid', 'it would have no network');
+      },
+    });
   }
 
   #engine(): ContainerCalls {
@@ -113,6 +117,13 @@ describe('a sandbox in the routed network', () => {
   ])('is not made for a pod %s', async (_, parts) => {
     expect((await world.calls.runSandbox(configOf('a', parts))).ip).toBeUndefined();
     expect(world.held.size).toBe(0);
+  });
+
+  it('is not made of a runtime that would not see its network', async () => {
+    const identity = { podUid: 'a', attempt: 0, runtimeHandler: 'kata' } as unknown as SandboxConfig['identity'];
+    await expect(world.calls.runSandbox(configOf('a', { identity }))).rejects.toThrow('it would have no network');
+    expect([world.sandboxes.size, world.held.size]).toEqual([0, 0]);
+    expect((await world.calls.runSandbox(configOf('a', { identity, hostNetwork: true }))).state).toBe('running');
   });
 
   it('is removed, and its address free, when it cannot be joined', async () => {

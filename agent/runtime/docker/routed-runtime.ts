@@ -6,6 +6,7 @@ import type { ObservedContainer, PortMapping, SandboxConfig } from '../runtime.t
 import { RuntimeError } from '../runtime-error.ts';
 import type { ContainerCalls } from './containers.ts';
 import { portUnavailable } from './ports.ts';
+import type { RuntimeHandlers } from './runtime-handlers.ts';
 
 /** An address and the sandbox that has it: the pod's uid and the sandbox's attempt. */
 export interface Held {
@@ -42,14 +43,22 @@ export interface RoutedNetwork {
  * Pods with ports of the machine for SCTP or at IPv6 addresses stay in the engine's network, which alone publishes
  * them.
  */
-export function withRoutedNetwork(calls: ContainerCalls, network: RoutedNetwork): ContainerCalls {
+export function withRoutedNetwork(
+  calls: ContainerCalls,
+  network: RoutedNetwork,
+  handlers: Pick<RuntimeHandlers, 'requireJoinable'>,
+): ContainerCalls {
   const routed = new RoutedSandboxes(calls, network);
+  const run: ContainerCalls['runSandbox'] = async (config, onCreated) => {
+    await handlers.requireJoinable(config.identity.runtimeHandler);
+    return routed.run(config, onCreated);
+  };
   return {
     ...calls,
     list: (podUid) => routed.list(podUid),
     runSandbox: (config, onCreated) =>
       network.isWanted && !config.hostNetwork && config.portMappings.every(canPublish)
-        ? routed.run(config, onCreated)
+        ? run(config, onCreated)
         : calls.runSandbox(config, onCreated),
     async stop(id, gracePeriodSeconds) {
       await calls.stop(id, gracePeriodSeconds);
