@@ -2,7 +2,17 @@ import type { AddressRange } from '../../api/meta/address-range.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import { wordsOf } from '../words-of.ts';
 import { AddressPool } from './address-pool.ts';
-import { acceptedCommand, forwardScript, hasForward, type Outside, removeScript, tableCommands, tableOf } from './firewall.ts';
+import {
+  acceptedCommand,
+  forwardingScript,
+  forwardScript,
+  hasForward,
+  type Outside,
+  removeScript,
+  tableCheckScript,
+  tableCommands,
+  tableOf,
+} from './firewall.ts';
 import { type RangeGround, requireFreeRange } from './free-range.ts';
 import { gatewayAddressOf, gatewayLinkOf, gatewayScript, removeServiceRoute, serviceRouteCommands } from './gateway-link.ts';
 import { type LinkOwner, podLink, tagOf } from './link-commands.ts';
@@ -20,6 +30,7 @@ import {
 import { PodLinks } from './pod-links.ts';
 import { neededPrograms } from './programs.ts';
 import { feed, type Shell } from './shell.ts';
+import { findIptables, readUplinkMtu } from './uplink.ts';
 
 export interface PodNetworkOptions {
   readonly shell: Shell;
@@ -125,13 +136,13 @@ export class PodNetwork {
       throw new Error(
         `the pods' network needs ${missing.map(({ name, of }) => `${name} (package ${of})`).join(', ')}: install it`,
       );
-    await requireFreeRange(this.#ground, range, 'pods');
-    this.#uplinkMtu = Math.max(leastMtu, await this.#readUplinkMtu());
-    this.#iptables = await this.#findIptables();
+    await requireFreeRange(this.#ground, range, 'pods', [...this.#cluster.pods, ...this.#cluster.services]);
+    this.#uplinkMtu = Math.max(leastMtu, await readUplinkMtu(shell, this.#options.address));
+    this.#iptables = await findIptables(shell);
     await this.#writeTable();
     await shell.run(
       [
-        'echo 1 > /proc/sys/net/ipv4/ip_forward',
+        forwardingScript,
         // What has no pod is answered here, and does not leave by the default route to come back again.
         `ip route replace unreachable ${range.text}`,
         gatewayScript(this.#options.owner, range),
@@ -156,7 +167,8 @@ export class PodNetwork {
 
   /** Lets in what is for pods of other nodes, and leads to Services. Throws an Error that says what is in the way. */
   async setCluster(cluster: ClusterRanges): Promise<void> {
-    for (const range of cluster.services) await requireFreeRange(this.#ground, range, 'services');
+    for (const range of cluster.services)
+      await requireFreeRange(this.#ground, range, 'services', [...cluster.pods, ...cluster.services]);
     const stay = new Set(cluster.services.map(({ text }) => text));
     const gone = this.#cluster.services.filter(({ text }) => !stay.has(text));
     this.#cluster = cluster;
@@ -242,7 +254,8 @@ export class PodNetwork {
     const { shell, owner, range } = this.#options;
     const lost = await shell.run(
       [
-        `nft list table ip ${tableOf(owner)} >/dev/null 2>&1 || echo table`,
+        tableCheckScript(owner, this.#outside),
+        forwardingScript,
         `ip route show type unreachable | grep -q '^unreachable ${range.text} ' || echo range`,
         `[ -e /proc/sys/net/ipv4/conf/${gatewayLinkOf(owner)} ] || echo gateway`,
         'ip route show | cut -d" " -f1',
@@ -251,9 +264,10 @@ export class PodNetwork {
     );
     const lines = lost.split('\n');
     this.#noteOpened(lost);
+    if (lines.includes('forwarding')) this.#options.warn('net.ipv4.ip_forward was turned off: turned it on again');
     if (lines.includes('table')) {
       await this.#writeTable();
-      this.#options.warn("the nftables table of the pods' network was removed: restored it");
+      this.#options.warn("the nftables table of the pods' network, or rules of it, was removed: restored it");
     }
     if (lines.includes('range')) await shell.run(`ip route replace unreachable ${range.text}`);
     if (lines.includes('gateway')) await shell.run(gatewayScript(owner, range));
@@ -273,7 +287,7 @@ export class PodNetwork {
   /** Takes away all that `start` and the pods made. */
   async remove(): Promise<void> {
     const { shell, owner, range } = this.#options;
-    this.#iptables = await this.#findIptables();
+    this.#iptables = await findIptables(shell);
     await this.links.sweep(new Set());
     const routes = [...this.#routed.keys()].map((each) => `ip route delete ${each} 2>/dev/null || :`);
     await shell.run(
@@ -310,28 +324,15 @@ export class PodNetwork {
     return { name: `bvx${tagOf(owner)}`, id: tunnelId, port: tunnelPort, local: address };
   }
 
-  async #readUplinkMtu(): Promise<number> {
-    const text = await this.#options.shell.run(`ip -json address show to ${this.#options.address}`);
-    const links = JSON.parse(text === '' ? '[]' : text) as readonly { readonly mtu?: number }[];
-    const mtu = links.find((link) => link.mtu !== undefined)?.mtu;
-    if (mtu === undefined) throw new Error(`the node's address ${this.#options.address} is on none of the machine's interfaces`);
-    // The loopback's, where the address is on it, is larger than a network's.
-    return Math.min(mtu, 9_000);
-  }
-
-  /** The variant that the engine uses: rules of the other are in tables of their own, and would let nothing through. */
-  async #findIptables(): Promise<string> {
-    const tries = ['iptables', 'iptables-nft', 'iptables-legacy'].map(
-      (name) => `if command -v ${name} >/dev/null && ${name} -w -n -L DOCKER-USER >/dev/null 2>&1; then echo ${name}; exit 0; fi`,
-    );
-    return (await this.#options.shell.run([...tries, 'echo iptables'].join('\n'))).trim();
+  get #outside(): Outside {
+    const { range, address } = this.#options;
+    const nodes = [address, ...this.#neighbours.map((each) => each.address)];
+    return { range, pods: this.#pods, nodes, tunnel: this.#tunnel.name };
   }
 
   async #writeTable(): Promise<void> {
-    const { shell, owner, range, address } = this.#options;
-    const nodes = [address, ...this.#neighbours.map((each) => each.address)];
-    const outside: Outside = { range, pods: this.#pods, nodes, tunnel: this.#tunnel.name };
-    await shell.run(feed('nft -f -', tableCommands(owner, outside)));
+    const { shell, owner } = this.#options;
+    await shell.run(feed('nft -f -', tableCommands(owner, this.#outside)));
   }
 
   async #mendForward(): Promise<boolean> {
@@ -367,10 +368,8 @@ export class PodNetwork {
     const dev = alwaysTunnel ? undefined : linkTo(await shell.run(`ip -json route get ${neighbour.address}`));
     if (dev === undefined) await this.#ensureTunnel(range);
     else this.#uplinks.add(dev);
-    const { ip, bridge } = routeCommands(
-      neighbour,
-      dev === undefined ? { way: 'tunnel', tunnel: this.#tunnel } : { way: 'direct', dev },
-    );
+    const way = dev === undefined ? ({ way: 'tunnel', tunnel: this.#tunnel } as const) : ({ way: 'direct', dev } as const);
+    const { ip, bridge } = routeCommands(neighbour, way);
     await shell.run(
       [feed('ip -batch -', ip.slice(0, -1)), feed('bridge -batch -', bridge), feed('ip -batch -', ip.slice(-1))].join('\n'),
     );

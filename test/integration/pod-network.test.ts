@@ -313,6 +313,11 @@ describe('the network of two nodes on one link', () => {
     sh('a', `nft delete table ip ${tableOf({ dataDir: '/d', nodeName: 'a' })}`);
     for (let looks = 0; looks < 5; looks++) await look();
     expect(warnings.splice(0).join()).toContain('table');
+    // Also its rules alone, and the setting that forwards at all.
+    sh('a', `nft flush table ip ${tableOf({ dataDir: '/d', nodeName: 'a' })}; echo 0 > /proc/sys/net/ipv4/ip_forward`);
+    for (let looks = 0; looks < 5; looks++) await look();
+    expect(warnings.splice(0).join()).toMatch(/ip_forward was turned off.*table/);
+    expect(sh('a', 'cat /proc/sys/net/ipv4/ip_forward; nft list ruleset | grep -c masquerade')).toMatch(/^1\n[^0]/);
     sh('a', `nft delete table ip ${tableOf({ dataDir: '/d', nodeName: 'a' })}`);
     network.look();
     await expect.poll(() => warnings.splice(0).join()).toContain('table');
@@ -339,7 +344,8 @@ describe('the network of two nodes on one link', () => {
 
   it('refuses services at addresses that another link has, and keeps the range before', async () => {
     const network = networks.get('a')!;
-    const words = "the services' range 10.119.0.0/16 is in use on this machine: up0 has an address of it; choose another range";
+    const words =
+      "the services' range 10.119.0.0/16 is in use on this machine: up0 has an address of it; choose another range, such as --service-cidr 10.0.0.0/16 or 10.1.0.0/16, free on this machine";
     await expect(network.setCluster(clusterOf('10.119.0.0/16'))).rejects.toThrow(words);
     expect(sh('a', 'ip route show dev lo')).toContain('10.117.0.0/16');
   });
@@ -457,6 +463,9 @@ it.each([
   sh('o', `ip route add ${route}`);
   const network = networkOf('a', { shell: createShell(inMachine('o')), address: addresses.o });
   await expect(network.start()).rejects.toThrow(`the pods' range 10.118.1.0/28 is in use on this machine: ${words}`);
+  await expect(network.start()).rejects.toThrow(
+    /such as --cluster-cidr 10\.0\.0\.0\/16 or 10\.1\.0\.0\/16, free on this machine$/,
+  );
   sh('o', `ip route del ${route}`);
 });
 

@@ -334,9 +334,13 @@ it('lets only the sources that are named use the address of a load balancer, fro
   }
 });
 
-it('is whole again within 5 s after the ruleset was flushed', async () => {
+it.each([
+  ['the ruleset was', () => ['ruleset']],
+  ['the rules of the table were', () => ['table', 'ip', table.status().table!]],
+])('is whole again within 5 s after %s flushed', async (_, what) => {
   await put(tableService(cluster, [port(80, pods(0))]));
-  network.inNode('nft', 'flush', 'ruleset');
+  lost = 0;
+  network.inNode('nft', 'flush', ...what());
   const beganAt = Date.now();
   await expect
     .poll(async () => (await network.client.ask('dial', { host: cluster, port: 80, ms: 300 })).text, { interval: 50 })
