@@ -9,9 +9,6 @@ const loopback = '127.0.0.1';
 export const canPublish = ({ protocol, hostIP }: PortMapping): boolean =>
   protocol !== 'sctp' && (hostIP === '' || isIPv4(hostIP));
 
-/** Whether the machine itself reaches the port on its loopback addresses. */
-export const isOnLoopback = ({ hostIP }: PortMapping): boolean => allAddresses.includes(hostIP) || hostIP.startsWith('127.');
-
 /** Two mappings with this key are the same port of the machine. */
 export const portKey = ({ protocol, hostIP, hostPort }: PortMapping): string =>
   `${protocol} ${allAddresses.includes(hostIP) ? '*' : hostIP}:${hostPort}`;

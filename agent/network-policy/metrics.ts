@@ -26,7 +26,12 @@ export const policyMetrics = {
   closedPods: {
     name: 'berth_agent_network_policy_closed_pods',
     type: 'gauge',
-    help: 'Pods without connections, in a direction at least, because their policies have too many blocks and ports.',
+    help: 'Pods without connections, in a direction at least, because their policies have too many blocks, ports and peers.',
+  },
+  pieces: {
+    name: 'berth_agent_network_policy_pieces',
+    type: 'gauge',
+    help: 'Rules, blocks, ports and peers of network policies on the node, of which there may be 200,000.',
   },
 } as const satisfies MetricTable;
 
@@ -40,6 +45,7 @@ export function registerPolicies(metrics: MetricsRegistry, figures: () => Policy
     read('builds', ({ builds }) => builds),
     read('syncedAt', ({ syncedAt }) => syncedAt / 1_000),
     read('closedPods', ({ closedPods }) => closedPods),
+    read('pieces', ({ pieces }) => pieces),
   ];
   return () => {
     for (const each of leave) each();

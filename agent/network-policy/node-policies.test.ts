@@ -28,7 +28,7 @@ it('tells once which pods are closed because their policies are too large, and c
   await node.take(undefined);
   node.locals.set('10.42.0.2', facts);
   expect(await node.take('T')).toBe('');
-  expect(warnings).toEqual([{ address: '10.42.0.2', namespace: 'shop', direction: 'ingress' }]);
+  expect(warnings).toEqual([{ address: '10.42.0.2', namespace: 'shop', direction: 'ingress', policies: ['shop/p'] }]);
   expect(node.figures()).toMatchObject({ closedPods: 1 });
   node.policies.set('shop/p', ports(9_000));
   expect(await node.take('T')).toContain('jump ingress_');

@@ -10,6 +10,8 @@ import { renderInChunks, renderInSteps } from './render-difference.ts';
 
 export interface NodePoliciesSettings extends PolicyTableSettings {
   readonly logger: Pick<Logger, 'warn'>;
+  /** Told once of each pod that has no connections, and why, in words. */
+  readonly onClosed?: (pod: ClosedPod, words: string) => void;
   /** How long other work of the process may wait (default 20 ms). */
   readonly turnMs?: number;
 }
@@ -23,6 +25,8 @@ export interface PolicyFigures {
   readonly syncedAt: number;
   /** Pods of this node that have no connections, in a direction at least, because their policies are too large. */
   readonly closedPods: number;
+  /** What rules, blocks, ports and peers take of the bounds of the node. */
+  readonly pieces: number;
 }
 
 /** Of one transaction of a table that is built: about 1 s of nft. */
@@ -32,7 +36,7 @@ const reasons = {
   oversized:
     'the network policies of a pod have too many blocks and ports: it has no connections in this direction until they have fewer',
   crowded:
-    'the network policies of the pods of a namespace have too many blocks and ports: this pod has no connections in this direction until they have fewer',
+    'the network policies of the pods of this namespace on this node have too many blocks, ports and peers: this pod has no connections in this direction until they have fewer',
 } as const;
 
 /** What the table of a node is to hold, and what was set and is not worked out yet. */
@@ -53,9 +57,9 @@ export class NodePolicies implements TableContent {
   }
 
   figures(): PolicyFigures {
-    const { policyCount: policies, elementCount: elements } = this.#wanted;
+    const { policyCount: policies, elementCount: elements, pieceCount: pieces } = this.#wanted;
     const closedPods = new Set(this.#closed.map(({ address }) => address)).size;
-    return { policies, elements, builds: this.#builds, syncedAt: this.#syncedAt, closedPods };
+    return { policies, elements, builds: this.#builds, syncedAt: this.#syncedAt, closedPods, pieces };
   }
 
   hasChanges(): boolean {
@@ -113,8 +117,12 @@ export class NodePolicies implements TableContent {
     const keyOf = ({ address, namespace, direction, why }: ClosedPod): string => `${address} ${namespace} ${direction} ${why}`;
     const told = new Set(this.#closed.map(keyOf));
     this.#closed = this.#wanted.closedPods();
-    for (const { why, ...pod } of this.#closed)
-      if (!told.has(keyOf({ why, ...pod }))) this.#settings.logger.warn(pod, reasons[why]);
+    for (const pod of this.#closed) {
+      if (told.has(keyOf(pod))) continue;
+      const { why, ...fields } = pod;
+      this.#settings.logger.warn(fields, reasons[why]);
+      this.#settings.onClosed?.(pod, reasons[why]);
+    }
   }
 }
 

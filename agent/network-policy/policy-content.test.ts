@@ -219,6 +219,10 @@ const large = (namespace: string, app: string, count: number): NetworkPolicy => 
     })),
   },
 });
+const fromBlocks = (namespace: string, count: number): NetworkPolicy => ({
+  metadata: { namespace, name: 'bb' },
+  spec: { ingress: [{ from: Array.from({ length: count }, (_, i) => ({ ipBlock: { cidr: `10.${i}.0.0/24` } })) }] },
+});
 const inNamespace = (namespace: string, app: string) => ({ ...{ namespace, labels: { app }, ports: [] } });
 const verdictAt = (content: PolicyContent, address: string): string | undefined =>
   [...content.whole().added].find(({ set, key }) => set === 'ingress' && key === address)?.value.split('_')[0];
@@ -230,7 +234,9 @@ it('closes a pod alone whose policies have more than 10,000 pieces', () => {
   content.setLocal('10.42.0.2', inNamespace('shop', 'a'));
   content.setLocal('10.42.0.3', inNamespace('shop', 'bb'));
   expect(['10.42.0.2', '10.42.0.3'].map((address) => verdictAt(content, address))).toEqual(['drop', 'jump ingress']);
-  expect(content.closedPods()).toEqual([{ address: '10.42.0.2', namespace: 'shop', direction: 'ingress', why: 'oversized' }]);
+  expect(content.closedPods()).toEqual([
+    { address: '10.42.0.2', namespace: 'shop', direction: 'ingress', why: 'oversized', policies: ['shop/a'] },
+  ]);
   // One that all is allowed for is open, whatever else is.
   content.setPolicy('shop/open', compilePolicy({ metadata: { namespace: 'shop' }, spec: { ingress: [{}] } }));
   expect(verdictAt(content, '10.42.0.2')).toBe(undefined);
@@ -254,6 +260,65 @@ it('closes further pods of a namespace whose chains have 50,000 pieces, and open
   expect(verdicts()[2]).toBe('drop');
   content.setLocal('10.42.0.8', null);
   expect([verdicts()[2], content.closedPods()]).toEqual(['jump ingress', []]);
+});
+
+/** Lets in pods of all namespaces with a label of their own. */
+const wide = (namespace: string, key: string): NetworkPolicy => ({
+  metadata: { namespace, name: key },
+  spec: {
+    podSelector: { matchLabels: { app: key } },
+    policyTypes: ['Ingress'],
+    ingress: [{ from: [{ namespaceSelector: {}, podSelector: { matchExpressions: [{ key, operator: 'DoesNotExist' }] } }] }],
+  },
+});
+
+const setPeers = (content: PolicyContent, from: number, to: number): void => {
+  for (let i = from; i < to; i++) content.setPeer(`${i}`, web(`10.42.${1 + Math.floor(i / 250)}.${i % 250}`));
+};
+
+it('closes pods whose namespace has too many peers, names the policies, and opens them when there are far fewer', () => {
+  const [content, model] = [new PolicyContent({ namespace: 250, node: 10_000, always: 10 }), new PolicyTableModel()];
+  const apps = ['a', 'b', 'c'];
+  for (const [i, app] of apps.entries()) {
+    content.setPolicy(`shop/${app}`, compilePolicy(wide('shop', app)));
+    content.setLocal(`10.42.0.${i}`, inNamespace('shop', app));
+  }
+  const enters = (): boolean[] =>
+    apps.map((_, i) => model.lets({ from: '10.42.1.1', to: `10.42.0.${i}`, protocol: 'TCP', port: 80 }));
+  setPeers(content, 0, 80);
+  model.apply(content.difference());
+  expect(enters()).toEqual([true, true, true]);
+  // Peers that come later count as well, and another namespace has room of its own.
+  content.setPolicy('other/a', compilePolicy(wide('other', 'a')));
+  content.setLocal('10.42.0.9', inNamespace('other', 'a'));
+  setPeers(content, 80, 100);
+  model.apply(content.difference());
+  expect(enters()).toEqual([true, true, false]);
+  expect(content.closedPods()).toMatchObject([{ address: '10.42.0.2', why: 'crowded', policies: ['shop/c'] }]);
+  expect(content.pieceCount).toBeLessThanOrEqual(250 + 102);
+  for (let i = 50; i < 100; i++) content.setPeer(`${i}`, undefined);
+  model.apply(content.difference());
+  expect(enters()).toEqual([true, true, true]);
+  expect(content.closedPods()).toEqual([]);
+});
+
+it('bounds what all namespaces of a node have, and leaves those that need little their room', () => {
+  const content = new PolicyContent({ namespace: 250, node: 500, always: 60 });
+  setPeers(content, 0, 100);
+  for (let i = 0; i < 20; i++) {
+    content.setPolicy(`n${i}/a`, compilePolicy(wide(`n${i}`, `key${i}`)));
+    content.setLocal(`10.42.0.${i}`, inNamespace(`n${i}`, `key${i}`));
+  }
+  content.difference();
+  expect(content.closedPods()).toHaveLength(16);
+  expect(content.pieceCount).toBeLessThanOrEqual(500);
+  content.setPolicy('small/bb', compilePolicy(fromBlocks('small', 40)));
+  content.setLocal('10.42.0.99', inNamespace('small', 'bb'));
+  expect([verdictAt(content, '10.42.0.99'), content.closedPods().length]).toEqual(['jump ingress', 16]);
+  setPeers(content, 100, 5_000);
+  content.difference();
+  expect(content.elementCount).toBeLessThan(700);
+  expect(content.closedPods()).toHaveLength(20);
 });
 
 it('cuts the chains of a table that is built into transactions of a bounded length', () => {

@@ -1,39 +1,27 @@
 import { isIPv4 } from 'node:net';
-import { ChainBudget } from './chain-budget.ts';
+import { type BudgetBounds, ChainBudget } from './chain-budget.ts';
 import { compileGroup, type GroupChain, type Isolation, type PeerSet } from './compile-group.ts';
 import type { CompiledPolicy, PolicyRule } from './compile-policy.ts';
 import type { Direction, PodFacts, PolicyPod } from './facts.ts';
 import { runAtOnce, type Steps } from './in-turns.ts';
+import { Journal, type PolicyDifference, type PolicyElement, peersOfStep } from './journal.ts';
 import { type BaseSet, baseSets } from './layout.ts';
-
-/** One element of a set or map, as nft writes it; `value` is empty in a set. */
-export interface PolicyElement {
-  readonly set: string;
-  readonly key: string;
-  readonly value: string;
-}
-
-/** From one content of the table to the next. An element whose value changes is in both lists. */
-export interface PolicyDifference {
-  readonly removed: readonly PolicyElement[];
-  readonly added: Iterable<PolicyElement>;
-  readonly removedChains: readonly string[];
-  readonly addedChains: readonly GroupChain[];
-  readonly removedSets: readonly string[];
-  readonly addedSets: readonly PeerSet[];
-}
 
 /** A pod of this node that has no connections because its policies are too large. */
 export interface ClosedPod {
   readonly address: string;
   readonly namespace: string;
   readonly direction: Direction;
-  /** Whether its namespace has too much in all, or the pod alone. */
+  /** Whether its namespace or the node has too much in all, or the pod alone. */
   readonly why: 'crowded' | 'oversized';
+  /** Some of its policies: namespace/name. */
+  readonly policies: readonly string[];
 }
 
-/** Steps pause after so many elements, or peers that a set is asked for. */
-const peersOfStep = 100;
+/** Of a pod's policies so many are named. */
+const mostNamed = 5;
+/** Pods without room are looked at again when there are so many times fewer peers. */
+const fewerPeers = 0.95;
 
 const directions: readonly Direction[] = ['ingress', 'egress'];
 
@@ -44,7 +32,7 @@ interface LocalPod {
 }
 
 /** `namespace`: whose budget the chains count in. */
-type PodIsolation = { [D in Direction]?: Isolation } & { readonly namespace?: string };
+type PodIsolation = { [D in Direction]?: Isolation } & { readonly namespace?: string; readonly policies?: readonly string[] };
 
 interface LiveSet {
   readonly set: PeerSet;
@@ -68,10 +56,23 @@ export class PolicyContent {
   readonly #elements = new Map<string, Map<string, { readonly value: string; count: number }>>(
     Object.keys(baseSets).map((name) => [name, new Map()]),
   );
-  readonly #budget = new ChainBudget();
-  /** Namespaces that have more room than when their pods were worked out. */
-  readonly #roomier = new Set<string>();
+  readonly #budget: ChainBudget;
+  /** Sets that outgrew the room of a namespace: they take nothing more, and all who use them let go of them. */
+  readonly #overfull = new Set<string>();
+  /** How many peers there were when pods were left without room; 0: none is. */
+  #peersWhenCrowded = 0;
+  /** Whether there is more room than when pods were worked out. */
+  #isRoomier = false;
   readonly #journal = new Journal();
+
+  constructor(bounds?: BudgetBounds) {
+    this.#budget = new ChainBudget(bounds);
+  }
+
+  /** What rules, blocks, ports and peers take of the bounds of the node. */
+  get pieceCount(): number {
+    return this.#budget.pieces;
+  }
 
   get policyCount(): number {
     return this.#policies.size;
@@ -89,7 +90,7 @@ export class PolicyContent {
       directions.flatMap((direction) => {
         const why = isolation[direction];
         return why === 'crowded' || why === 'oversized'
-          ? [{ address, namespace: isolation.namespace ?? '', direction, why }]
+          ? [{ address, namespace: isolation.namespace ?? '', direction, why, policies: isolation.policies ?? [] }]
           : [];
       }),
     );
@@ -116,10 +117,24 @@ export class PolicyContent {
     for (const { set } of this.#sets.values()) {
       const isOut = (each: PolicyPod | undefined) => each === undefined || (set.namespace ?? each.namespace) !== each.namespace;
       // What comes first, so that what stays is not counted out and in.
-      if (!isOut(pod)) for (const element of set.elementsOf(pod!)) this.#add(set.name, element, '');
-      if (!isOut(before)) for (const element of set.elementsOf(before!)) this.#remove(set.name, element);
+      if (!isOut(pod)) this.#addPeer(set, pod!);
+      if (!isOut(before)) this.#removePeer(set, before!);
       yield;
     }
+  }
+
+  #addPeer(set: PeerSet, pod: PolicyPod): void {
+    if (this.#overfull.has(set.name)) return;
+    let grown = 0;
+    for (const element of set.elementsOf(pod)) if (this.#add(set.name, element, '')) grown++;
+    if (grown === 0) return;
+    this.#budget.grow(set.name, grown);
+    if (!this.#budget.hasRoomFor(set.name)) this.#overfull.add(set.name);
+  }
+
+  #removePeer(set: PeerSet, pod: PolicyPod): void {
+    if (this.#overfull.has(set.name)) return;
+    for (const element of set.elementsOf(pod)) if (this.#remove(set.name, element)) this.#budget.grow(set.name, -1);
   }
 
   /** A pod of this node by its address; null: it has gone. */
@@ -167,6 +182,7 @@ export class PolicyContent {
   }
 
   *#workOut(): Steps {
+    this.#reconsider();
     // What was left in the first round may make room for pods that were closed for want of it; they leave nothing.
     while (this.#dirty.size > 0) {
       for (const address of this.#dirty) {
@@ -175,22 +191,38 @@ export class PolicyContent {
         yield;
       }
       this.#dirty.clear();
-      for (const { address, namespace, why } of this.closedPods())
-        if (why === 'crowded' && this.#roomier.has(namespace)) this.#dirty.add(address);
-      this.#roomier.clear();
+      const crowded = this.closedPods().filter(({ why }) => why === 'crowded');
+      // Room of the node is room of each namespace.
+      if (this.#isRoomier) for (const { address } of crowded) this.#dirty.add(address);
+      this.#peersWhenCrowded = crowded.length === 0 ? 0 : Math.max(this.#peersWhenCrowded, this.#peers.size);
+      this.#isRoomier = false;
+    }
+  }
+
+  /** Pods whose sets are overfull, and those without room when there are far fewer peers than before. */
+  #reconsider(): void {
+    const isFewer = this.#peers.size < this.#peersWhenCrowded * fewerPeers;
+    if (this.#overfull.size === 0 && !isFewer) return;
+    if (isFewer) this.#peersWhenCrowded = 0;
+    for (const [address, { isolation }] of this.#locals) {
+      const isAffected = (each: Isolation): boolean =>
+        typeof each === 'object' ? each.sets.some(({ name }) => this.#overfull.has(name)) : isFewer && each === 'crowded';
+      if (directions.some((direction) => isAffected(isolation[direction]))) this.#dirty.add(address);
     }
   }
 
   #isolationOf(facts: PodFacts | undefined): PodIsolation {
     if (facts === undefined) return this.#policies.size === 0 ? {} : { ingress: 'closed', egress: 'closed' };
-    const chosen = [...this.#policies.values()].filter(
-      (policy) => policy.namespace === facts.namespace && policy.selects(facts.labels),
+    const named = [...this.#policies].filter(
+      ([, policy]) => policy.namespace === facts.namespace && policy.selects(facts.labels),
     );
+    const chosen = named.map(([, policy]) => policy);
+    const policies = named.slice(0, mostNamed).map(([key]) => key);
     const of = (direction: Direction): Isolation => {
       const lists = chosen.flatMap((policy): (readonly PolicyRule[])[] => (policy[direction] ? [policy[direction]] : []));
       return lists.length === 0 ? undefined : compileGroup(direction, lists.flat(), facts);
     };
-    return { ingress: of('ingress'), egress: of('egress'), namespace: facts.namespace };
+    return { ingress: of('ingress'), egress: of('egress'), namespace: facts.namespace, policies };
   }
 
   /** The new chains first, so that what both use stays as it is. */
@@ -206,7 +238,9 @@ export class PolicyContent {
         if (was !== undefined) this.#remove(direction, address);
         if (is !== undefined) this.#add(direction, address, verdictOf(is));
       }
-      if (typeof was === 'object') yield* this.#leaveChain(before.namespace ?? '', was);
+      if (typeof was !== 'object') continue;
+      if (this.#budget.leave(before.namespace ?? '', was)) this.#isRoomier = true;
+      yield* this.#leaveChain(was);
     }
     const pair = `${address} . ${address}`;
     if (isIsolated(next) && !isIsolated(before)) this.#add('itself', pair, '');
@@ -216,9 +250,13 @@ export class PolicyContent {
 
   *#use(namespace: string, isolation: Isolation): Steps<Isolation> {
     if (typeof isolation !== 'object') return isolation;
-    if (!this.#budget.use(namespace, isolation)) return 'crowded';
+    const isOverfull = (): boolean => isolation.sets.some(({ name }) => this.#overfull.has(name));
+    if (isOverfull() || !this.#budget.use(namespace, isolation)) return 'crowded';
     yield* this.#useChain(isolation);
-    return isolation;
+    if (!isOverfull()) return isolation;
+    this.#budget.leave(namespace, isolation);
+    yield* this.#leaveChain(isolation);
+    return 'crowded';
   }
 
   *#useChain(chain: GroupChain): Steps {
@@ -232,9 +270,7 @@ export class PolicyContent {
     for (const set of chain.sets) yield* this.#useSet(set);
   }
 
-  *#leaveChain(namespace: string, chain: GroupChain): Steps {
-    const { name } = chain;
-    if (this.#budget.leave(namespace, chain)) this.#roomier.add(namespace);
+  *#leaveChain({ name }: GroupChain): Steps {
     const known = this.#chains.get(name)!;
     if (--known.users > 0) return;
     this.#journal.chain(name, known.chain);
@@ -257,8 +293,8 @@ export class PolicyContent {
     let asked = 0;
     for (const pod of this.#peers.values()) {
       if (++asked % peersOfStep === 0) yield;
-      if ((set.namespace ?? pod.namespace) === pod.namespace)
-        for (const element of set.elementsOf(pod)) this.#add(set.name, element, '');
+      if ((set.namespace ?? pod.namespace) === pod.namespace) this.#addPeer(set, pod);
+      if (this.#overfull.has(set.name)) return;
     }
   }
 
@@ -269,81 +305,33 @@ export class PolicyContent {
     this.#journal.set(name, known.set);
     this.#elements.delete(name);
     this.#sets.delete(name);
+    this.#overfull.delete(name);
+    this.#budget.drop(name);
   }
 
-  #add(set: BaseSet | (string & {}), key: string, value: string): void {
+  /** Whether it was not there. */
+  #add(set: BaseSet | (string & {}), key: string, value: string): boolean {
     const elements = this.#elements.get(set)!;
     const known = elements.get(key);
     if (known) {
       known.count++;
-      return;
+      return false;
     }
     this.#journal.element(set, key, undefined);
     elements.set(key, { value, count: 1 });
+    return true;
   }
 
-  #remove(set: string, key: string): void {
+  /** Whether it is gone. */
+  #remove(set: string, key: string): boolean {
     const elements = this.#elements.get(set)!;
     const known = elements.get(key)!;
-    if (--known.count > 0) return;
+    if (--known.count > 0) return false;
     this.#journal.element(set, key, known.value);
     elements.delete(key);
+    return true;
   }
 }
 
 const verdictOf = (isolation: Isolation): string =>
   isolation === undefined ? '' : typeof isolation === 'string' ? 'drop' : `jump ${isolation.name}`;
-
-/** What there is now. */
-interface Present {
-  value(set: string, key: string): string | undefined;
-  chain(name: string): GroupChain | undefined;
-  /** Anything where there is such a set. */
-  set(name: string): PeerSet | string | undefined;
-}
-
-/** What was touched since the last difference, as it was before. */
-class Journal {
-  readonly #elements = new Map<string, { readonly set: string; readonly key: string; readonly value: string | undefined }>();
-  readonly #chains = new Map<string, GroupChain | undefined>();
-  readonly #sets = new Map<string, PeerSet | undefined>();
-
-  element(set: string, key: string, value: string | undefined): void {
-    const id = `${set} ${key}`;
-    if (!this.#elements.has(id)) this.#elements.set(id, { set, key, value });
-  }
-
-  chain(name: string, before: GroupChain | undefined): void {
-    if (!this.#chains.has(name)) this.#chains.set(name, before);
-  }
-
-  set(name: string, before: PeerSet | undefined): void {
-    if (!this.#sets.has(name)) this.#sets.set(name, before);
-  }
-
-  *take(now: Present): Steps<PolicyDifference> {
-    const [removed, added]: [PolicyElement[], PolicyElement[]] = [[], []];
-    let seen = 0;
-    for (const { set, key, value: before } of this.#elements.values()) {
-      if (++seen % peersOfStep === 0) yield;
-      const value = now.value(set, key);
-      if (value === before) continue;
-      // The elements of a set go with it.
-      if (before !== undefined && now.set(set) !== undefined) removed.push({ set, key, value: before });
-      if (value !== undefined) added.push({ set, key, value });
-    }
-    const chains = [...this.#chains].filter(([name, before]) => (before === undefined) !== (now.chain(name) === undefined));
-    const sets = [...this.#sets].filter(([name, before]) => (before === undefined) !== (now.set(name) === undefined));
-    const difference: PolicyDifference = {
-      ...{ removed, added },
-      removedChains: chains.flatMap(([name, before]) => (before === undefined ? [] : [name])),
-      addedChains: chains.flatMap(([name, before]) => (before === undefined ? [now.chain(name)!] : [])),
-      removedSets: sets.flatMap(([name, before]) => (before === undefined ? [] : [name])),
-      addedSets: sets.flatMap(([name, before]) => (before === undefined ? [now.set(name) as PeerSet] : [])),
-    };
-    this.#elements.clear();
-    this.#chains.clear();
-    this.#sets.clear();
-    return difference;
-  }
-}

@@ -29,7 +29,7 @@ function open(): void {
         new Promise((resolve) => {
           settle = resolve;
         }),
-      figures: () => ({ policies: 0, elements: 0, builds, syncedAt: 0, closedPods: 0 }),
+      figures: () => ({ policies: 0, elements: 0, builds, syncedAt: 0, closedPods: 0, pieces: 0 }),
     },
   });
 }

@@ -4,11 +4,14 @@ import { KeptTable, removeKeptTable, type TableOwner } from '../nft/kept-table.t
 import type { PodFacts, PolicyPod } from './facts.ts';
 import { checkPolicySettings, type PolicyTableSettings, policyTableKind } from './layout.ts';
 import { NodePolicies, type PolicyFigures } from './node-policies.ts';
+import type { ClosedPod } from './policy-content.ts';
 
 export interface PolicyTableOptions extends PolicyTableSettings {
   /** What is put before `nft`, such as `ip netns exec NAME`; nothing by default. */
   readonly prefix?: readonly string[];
   readonly logger: Logger;
+  /** Told once of each pod that has no connections because its policies are too large. */
+  readonly onClosed?: (pod: ClosedPod, words: string) => void;
 }
 
 /**

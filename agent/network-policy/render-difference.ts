@@ -1,6 +1,6 @@
 import { runAtOnce, type Steps } from './in-turns.ts';
+import type { PolicyDifference, PolicyElement } from './journal.ts';
 import { renderChain, renderSet } from './layout.ts';
-import type { PolicyDifference, PolicyElement } from './policy-content.ts';
 
 /** Rendering pauses after so many. */
 const elementsOfStep = 1_000;

@@ -2,17 +2,20 @@ import type { NetworkPolicy, Pod, PodAddressSlice } from '../../api/generated/ty
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Client } from '../../client/client.ts';
 import { type Clock, pause } from '../../client/clock.ts';
+import { createEventRecorder } from '../../client/events/events.ts';
+import { referenceTo } from '../../client/events/reference.ts';
 import { createInformer, type Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
 import { keepPolicies, readKeptPolicies } from './kept-policies.ts';
 import { registerPolicies } from './metrics.ts';
+import type { ClosedPod } from './policy-content.ts';
 import { PolicyFeed } from './policy-feed.ts';
 import type { PolicyGate } from './policy-gate.ts';
 import { createPolicyTable } from './policy-table.ts';
 import { slimAddresses, slimPolicy } from './slim-objects.ts';
 
 export interface PoliciesOptions {
-  readonly client: Pick<Client, 'networkPolicies' | 'podAddressSlices'>;
+  readonly client: Pick<Client, 'networkPolicies' | 'podAddressSlices' | 'events'>;
   readonly nodeName: string;
   readonly nodeDir: string;
   /** Tells installations on one machine apart. */
@@ -49,7 +52,8 @@ export async function runPolicies(options: PoliciesOptions, signal: AbortSignal)
   const slices = createInformer<PodAddressSlice>({
     ...{ ...base, client: client.podAddressSlices, name: 'podaddressslices', transform: slimAddresses },
   });
-  const table = createPolicyTable({ cluster: tag, node: nodeName, podLinks, gateway, names, logger });
+  const onClosed = closedTeller(options, policies);
+  const table = createPolicyTable({ cluster: tag, node: nodeName, podLinks, gateway, names, logger, onClosed });
   const feed: PolicyFeed = new PolicyFeed({ nodeName, policies, slices, pods, table, changed: () => kept.changed() });
   const kept = keepPolicies({ ...base, nodeDir, known: () => feed.known() });
   const leave = [feed.follow(), registerPolicies(metrics, () => table.figures())];
@@ -77,4 +81,19 @@ export async function runPolicies(options: PoliciesOptions, signal: AbortSignal)
   } finally {
     for (const each of leave) each();
   }
+}
+
+/** A pod that its policies close is told at each of them. */
+function closedTeller({ client, nodeName, clock, logger }: PoliciesOptions, policies: Informer<NetworkPolicy>) {
+  const events = createEventRecorder({ client: client.events, component: 'agent', host: nodeName, clock, logger });
+  return ({ address, direction, policies: keys }: ClosedPod, words: string): void => {
+    for (const policy of keys.map((key) => policies.lister.get(key)))
+      if (policy)
+        events.event(
+          referenceTo('NetworkPolicy', policy),
+          'Warning',
+          'NetworkPolicyTooLarge',
+          `pod ${address} on node ${nodeName}, ${direction}: ${words}`,
+        );
+  };
 }

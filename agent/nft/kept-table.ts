@@ -37,7 +37,7 @@ export interface TableContent {
   /** A transaction is in force. */
   applied?(): void;
   built?(): void;
-  /** Another program removed the table. It is built again. */
+  /** Another program removed the table, or its rules. It is built again. */
   lost?(): void;
   /** The table is there, as it is looked for every 2 s. */
   checked?(): Promise<void>;
@@ -82,6 +82,17 @@ export const renderRemoval = (family: string, table: string): string =>
  */
 export const renderProbe = (family: string, table: string): string =>
   `delete chain ${family} ${table} in_force; add chain ${family} ${table} in_force`;
+
+/** Commands that add a chain which a rule of another one leads to: so `renderFlushProbe` finds out whether it does. */
+export const renderSentinel = (family: string, table: string): string =>
+  ['watched', 'watch']
+    .map((chain) => `add chain ${family} ${table} ${chain}`)
+    .concat(`add rule ${family} ${table} watch jump watched`)
+    .join('; ');
+
+/** A transaction that nft refuses while the table has its rules: a chain that a rule leads to cannot be deleted. */
+const renderFlushProbe = (family: string, table: string): string =>
+  `delete chain ${family} ${table} watched; add chain ${family} ${table} watched`;
 
 /** Removes the tables of a node, for purge. @throws NftRefusedError, NftLostError */
 export async function removeKeptTable(kind: TableKind, owner: TableOwner, prefix: readonly string[] = []): Promise<void> {
@@ -182,8 +193,9 @@ export class KeptTable {
   async #check(table: string): Promise<void> {
     const { kind, content, logger } = this.#options;
     this.#checkedAt = Date.now();
-    if (!(await this.#isInForce(table))) {
-      logger.warn({ table }, `another program removed ${kind.words}; it is built again`);
+    const isThere = await this.#isInForce(table);
+    if (!isThere || (await this.#isTaken(renderFlushProbe(kind.family, table)))) {
+      logger.warn({ table }, `another program ${isThere ? 'removed the rules of' : 'removed'} ${kind.words}; it is built again`);
       this.#table = undefined;
       content.lost?.();
       return;
@@ -199,16 +211,22 @@ export class KeptTable {
     const [table, other] = (await this.#isInForce(first)) ? [second, first] : [first, second];
     await this.#nft.run(content.renderEmpty(table));
     for (const transaction of content.renderWhole(table)) await this.#nft.run(transaction);
-    await this.#nft.run(`${renderRemoval(kind.family, other)}; ${content.renderEntry(table)}`);
+    await this.#nft.run(
+      `${renderRemoval(kind.family, other)}; ${content.renderEntry(table)}; ${renderSentinel(kind.family, table)}`,
+    );
     this.#table = table;
     this.#checkedAt = Date.now();
     content.built?.();
     logger.info({ table, ms: Date.now() - beganAt }, `built ${kind.words}`);
   }
 
-  async #isInForce(table: string): Promise<boolean> {
+  #isInForce(table: string): Promise<boolean> {
+    return this.#isTaken(renderProbe(this.#options.kind.family, table));
+  }
+
+  async #isTaken(transaction: string): Promise<boolean> {
     try {
-      await this.#nft.run(renderProbe(this.#options.kind.family, table));
+      await this.#nft.run(transaction);
       return true;
     } catch (error) {
       if (error instanceof NftRefusedError) return false;

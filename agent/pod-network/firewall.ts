@@ -50,6 +50,9 @@ export function tableCommands(owner: LinkOwner, { range, pods, nodes, tunnel }: 
     '    type filter hook prerouting priority raw;',
     `    iifname "${tunnel}" ip saddr != @pods drop`,
     `    iifname "${tunnel}" ip saddr ${range.text} drop`,
+    // Links have `route_localnet`: the kernel itself would let in what others send to 127.0.0.1, or in its name.
+    '    iif != "lo" ip daddr 127.0.0.0/8 drop',
+    '    iif != "lo" ip saddr 127.0.0.0/8 drop',
     '  }',
     '  chain forward {',
     '    type filter hook forward priority mangle;',
@@ -62,6 +65,23 @@ export function tableCommands(owner: LinkOwner, { range, pods, nodes, tunnel }: 
     '}',
   ];
 }
+
+/** How each rule of the table ends. */
+const endOfRule = /(drop|masquerade|rt mtu)$/;
+
+/** A shell script that prints "table" where the table has other rules than `tableCommands` writes, or none. */
+export function tableCheckScript(owner: LinkOwner, outside: Outside): string {
+  const rules = tableCommands(owner, outside).filter((line) => endOfRule.test(line)).length;
+  const found = `nft list table ip ${tableOf(owner)} 2>/dev/null | grep -cE '${endOfRule.source}'`;
+  return `[ "$(${found})" = ${rules} ] || echo table`;
+}
+
+/** A shell script that lets the machine forward packets, and prints "forwarding" where it did not. */
+export const forwardingScript = [
+  // The kernel gives the digit alone to a shell that reads byte by byte.
+  'read is < /proc/sys/net/ipv4/ip_forward || :',
+  '[ "$is" = 1 ] || { echo 1 > /proc/sys/net/ipv4/ip_forward; echo forwarding; }',
+].join('\n');
 
 /**
  * A shell script. Docker drops what is forwarded, and an accept in a table of ours would not end that: a chain of ours

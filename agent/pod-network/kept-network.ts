@@ -14,6 +14,8 @@ export interface Kept {
   readonly address: string;
   /** Ranges of other nodes that routes lead to. */
   readonly routes: readonly string[];
+  /** Links of the machine whose setting for loopback addresses was changed. */
+  readonly opened: readonly string[];
   readonly cluster?: ClusterNetwork;
 }
 
@@ -30,8 +32,10 @@ const keptFile = (nodeDir: string): string => join(nodeDir, 'pod-network.json');
 
 export function readKept(nodeDir: string): Kept | undefined {
   try {
-    const { range, address, routes = [], cluster } = JSON.parse(readFileSync(keptFile(nodeDir), 'utf8')) as Partial<Kept>;
-    return range !== undefined && address !== undefined ? { range, address, routes, ...(cluster && { cluster }) } : undefined;
+    const text = readFileSync(keptFile(nodeDir), 'utf8');
+    const { range, address, routes = [], opened = [], cluster } = JSON.parse(text) as Partial<Kept>;
+    if (range === undefined || address === undefined) return undefined;
+    return { ...{ range, address, routes, opened }, ...(cluster && { cluster }) };
   } catch {
     return undefined;
   }
@@ -76,6 +80,7 @@ export async function removePodNetwork(
       range: parseAddressRange(kept.range),
       address: kept.address,
       routes: kept.routes,
+      opened: kept.opened,
       cluster: kept.cluster && rangesOf(kept.cluster),
     },
     ...{ warn: () => {}, readNet, clock: systemClock },

@@ -22,8 +22,6 @@ export interface PodLink {
   readonly pid: number;
   /** In bytes. */
   readonly mtu: number;
-  /** Whether connections of the machine's loopback addresses are led to it. */
-  readonly onLoopback: boolean;
 }
 
 /** The machine's end of a pod's pair. 15 characters, the longest that Linux takes. */

@@ -97,11 +97,11 @@ export class NodePodNetwork implements RoutedNetwork {
     return this.#network.pool.take(holder);
   }
 
-  async attach(address: string, pid: number, pod: JoiningPod, onLoopback: boolean): Promise<void> {
+  async attach(address: string, pid: number, pod: JoiningPod): Promise<void> {
     const network = this.#network;
     if (network === undefined) throw new Error(this.#why);
     await this.#options.gate.admit(address, pod);
-    await network.links.attach({ address, pid, mtu: network.mtu, onLoopback });
+    await network.links.attach({ address, pid, mtu: network.mtu });
   }
 
   async release(address: string, holder: string): Promise<void> {
@@ -237,7 +237,7 @@ export class NodePodNetwork implements RoutedNetwork {
     this.#hasGround({ ...cluster, range: network.pool.range.text, gateway: network.gateway, others: network.routes });
   }
 
-  #create(range: AddressRange, { routes = [], cluster }: Partial<Kept> = {}): PodNetwork {
+  #create(range: AddressRange, { routes = [], opened = [], cluster }: Partial<Kept> = {}): PodNetwork {
     const { logger, clock, shell = createShell() } = this.#options;
     const address = this.#address;
     if (ipVersion(address) !== 4) throw new Error(`the node has no IPv4 address (its InternalIP is "${address}")`);
@@ -246,7 +246,7 @@ export class NodePodNetwork implements RoutedNetwork {
       owner: ownerOf(this.#options.dataDir, this.#options.nodeName),
       range,
       address,
-      routes,
+      ...{ routes, opened },
       ...(cluster && { cluster: rangesOf(cluster) }),
       warn: (message) => logger.warn({}, message),
       readNet,
@@ -312,9 +312,9 @@ export class NodePodNetwork implements RoutedNetwork {
     };
   }
 
-  async #keep({ pool, routes }: PodNetwork): Promise<void> {
+  async #keep({ pool, routes, opened }: PodNetwork): Promise<void> {
     await writeKept(this.#options.nodeDir, {
-      ...{ range: pool.range.text, address: this.#address, routes },
+      ...{ range: pool.range.text, address: this.#address, routes, opened },
       ...(this.#cluster && { cluster: this.#cluster }),
     });
   }

@@ -45,8 +45,8 @@ export class PodLinks {
     const settings = [
       'ipv4/conf/NAME/rp_filter=1',
       'ipv6/conf/NAME/disable_ipv6=1',
-      // The answers come back for 127.0.0.1.
-      ...(link.onLoopback ? ['ipv4/conf/NAME/route_localnet=1'] : []),
+      // Ports of the machine lead to pods from 127.0.0.1 as well, and the answers come back for it.
+      'ipv4/conf/NAME/route_localnet=1',
     ];
     const sysctls = settings.map((setting) => {
       const [path = '', value] = setting.replace('NAME', name).split('=');

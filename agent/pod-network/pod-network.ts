@@ -2,9 +2,21 @@ import type { AddressRange } from '../../api/meta/address-range.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import { wordsOf } from '../words-of.ts';
 import { AddressPool } from './address-pool.ts';
-import { acceptedCommand, forwardScript, hasForward, type Outside, removeScript, tableCommands, tableOf } from './firewall.ts';
+import {
+  acceptedCommand,
+  forwardingScript,
+  forwardScript,
+  hasForward,
+  type Outside,
+  removeScript,
+  tableCheckScript,
+  tableCommands,
+  tableOf,
+} from './firewall.ts';
+import { type RangeGround, requireFreeRange } from './free-range.ts';
 import { gatewayAddressOf, gatewayLinkOf, gatewayScript, removeServiceRoute, serviceRouteCommands } from './gateway-link.ts';
 import { type LinkOwner, podLink, tagOf } from './link-commands.ts';
+import { closeLoopbackScript, openLoopbackScript, parseOpened } from './loopback.ts';
 import {
   linkTo,
   type Neighbour,
@@ -18,6 +30,7 @@ import {
 import { PodLinks } from './pod-links.ts';
 import { neededPrograms } from './programs.ts';
 import { feed, type Shell } from './shell.ts';
+import { findIptables, readUplinkMtu } from './uplink.ts';
 
 export interface PodNetworkOptions {
   readonly shell: Shell;
@@ -39,6 +52,8 @@ export interface PodNetworkOptions {
   readonly routes?: readonly string[];
   /** What an agent before knew of the cluster. */
   readonly cluster?: ClusterRanges;
+  /** Links of the machine that an agent before opened for connections of its loopback addresses. */
+  readonly opened?: readonly string[];
 }
 
 /** What all nodes of the cluster have in common. Empty: not known (yet). */
@@ -89,6 +104,9 @@ export class PodNetwork {
   #cluster: ClusterRanges;
   /** Ranges that a route leads to. */
   readonly #routed = new Map<string, string>();
+  /** The machine's own links to other nodes; those whose setting was changed, which `remove` takes back. */
+  readonly #uplinks = new Set<string>();
+  readonly #opened: Set<string>;
   #uplinkMtu = leastMtu;
   #iptables = 'iptables';
   /** Since the last whole check. */
@@ -100,6 +118,7 @@ export class PodNetwork {
     this.#cluster = options.cluster ?? { pods: [], services: [] };
     for (const route of options.routes ?? []) this.#routed.set(route, '');
     this.pool = new AddressPool(options.range);
+    this.#opened = new Set(options.opened);
     this.links = new PodLinks({ shell: options.shell, owner: options.owner, source: options.address });
   }
 
@@ -117,13 +136,13 @@ export class PodNetwork {
       throw new Error(
         `the pods' network needs ${missing.map(({ name, of }) => `${name} (package ${of})`).join(', ')}: install it`,
       );
-    await this.#requireFreeRange(range, 'pods');
-    this.#uplinkMtu = Math.max(leastMtu, await this.#readUplinkMtu());
-    this.#iptables = await this.#findIptables();
+    await requireFreeRange(this.#ground, range, 'pods', [...this.#cluster.pods, ...this.#cluster.services]);
+    this.#uplinkMtu = Math.max(leastMtu, await readUplinkMtu(shell, this.#options.address));
+    this.#iptables = await findIptables(shell);
     await this.#writeTable();
     await shell.run(
       [
-        'echo 1 > /proc/sys/net/ipv4/ip_forward',
+        forwardingScript,
         // What has no pod is answered here, and does not leave by the default route to come back again.
         `ip route replace unreachable ${range.text}`,
         gatewayScript(this.#options.owner, range),
@@ -148,7 +167,8 @@ export class PodNetwork {
 
   /** Lets in what is for pods of other nodes, and leads to Services. Throws an Error that says what is in the way. */
   async setCluster(cluster: ClusterRanges): Promise<void> {
-    for (const range of cluster.services) await this.#requireFreeRange(range, 'services');
+    for (const range of cluster.services)
+      await requireFreeRange(this.#ground, range, 'services', [...cluster.pods, ...cluster.services]);
     const stay = new Set(cluster.services.map(({ text }) => text));
     const gone = this.#cluster.services.filter(({ text }) => !stay.has(text));
     this.#cluster = cluster;
@@ -166,12 +186,18 @@ export class PodNetwork {
     const had = insideOf(this.#neighbours);
     this.#neighbours = neighbours;
     await this.#writeRoutes();
+    this.#noteOpened(await this.#options.shell.run(openLoopbackScript(this.#opening())));
     if (had !== insideOf(neighbours)) await this.#writeTable();
   }
 
   /** Ranges that routes lead to, for the agent after this one. */
   get routes(): readonly string[] {
     return [...this.#routed.keys()];
+  }
+
+  /** Links of the machine that are open for connections of its loopback addresses, for the agent after this one. */
+  get opened(): readonly string[] {
+    return [...this.#opened];
   }
 
   /**
@@ -228,16 +254,20 @@ export class PodNetwork {
     const { shell, owner, range } = this.#options;
     const lost = await shell.run(
       [
-        `nft list table ip ${tableOf(owner)} >/dev/null 2>&1 || echo table`,
+        tableCheckScript(owner, this.#outside),
+        forwardingScript,
         `ip route show type unreachable | grep -q '^unreachable ${range.text} ' || echo range`,
         `[ -e /proc/sys/net/ipv4/conf/${gatewayLinkOf(owner)} ] || echo gateway`,
         'ip route show | cut -d" " -f1',
+        openLoopbackScript(this.#opening(this.pool.addresses())),
       ].join('\n'),
     );
     const lines = lost.split('\n');
+    this.#noteOpened(lost);
+    if (lines.includes('forwarding')) this.#options.warn('net.ipv4.ip_forward was turned off: turned it on again');
     if (lines.includes('table')) {
       await this.#writeTable();
-      this.#options.warn("the nftables table of the pods' network was removed: restored it");
+      this.#options.warn("the nftables table of the pods' network, or rules of it, was removed: restored it");
     }
     if (lines.includes('range')) await shell.run(`ip route replace unreachable ${range.text}`);
     if (lines.includes('gateway')) await shell.run(gatewayScript(owner, range));
@@ -257,7 +287,7 @@ export class PodNetwork {
   /** Takes away all that `start` and the pods made. */
   async remove(): Promise<void> {
     const { shell, owner, range } = this.#options;
-    this.#iptables = await this.#findIptables();
+    this.#iptables = await findIptables(shell);
     await this.links.sweep(new Set());
     const routes = [...this.#routed.keys()].map((each) => `ip route delete ${each} 2>/dev/null || :`);
     await shell.run(
@@ -266,6 +296,7 @@ export class PodNetwork {
         `ip route delete unreachable ${range.text} 2>/dev/null || :`,
         `ip link delete ${this.#tunnel.name} 2>/dev/null || :`,
         `ip link delete ${gatewayLinkOf(owner)} 2>/dev/null || :`,
+        closeLoopbackScript(this.#opened),
         ...this.#cluster.services.map(removeServiceRoute),
         removeScript(owner, this.#iptables),
       ].join('\n'),
@@ -283,57 +314,25 @@ export class PodNetwork {
     return pods.length > 0 ? pods : [this.#options.range, ...this.#neighbours.map((each) => each.range)];
   }
 
+  get #ground(): RangeGround {
+    const { shell, owner } = this.#options;
+    return { shell, owner, tunnel: this.#tunnel.name };
+  }
+
   get #tunnel(): Tunnel {
     const { owner, address } = this.#options;
     return { name: `bvx${tagOf(owner)}`, id: tunnelId, port: tunnelPort, local: address };
   }
 
-  /** A range that the machine reaches in another way would be cut off by ours. */
-  async #requireFreeRange({ text: range }: AddressRange, of: 'pods' | 'services'): Promise<void> {
-    const { shell, owner } = this.#options;
-    const shows = [`route show to root ${range}`, `route show to match ${range}`, `address show to ${range}`];
-    // What an agent before made: the table comes before the route, and a flushed firewall leaves the link.
-    const table = `nft list table ip ${tableOf(owner)} >/dev/null 2>&1`;
-    const before = `if ${table} || [ -e /proc/sys/net/ipv4/conf/${gatewayLinkOf(owner)} ]; then echo '[{}]'; fi`;
-    const answers = await shell.run([...shows.map((show) => `ip -json ${show}; echo ,`), before].join('\n'));
-    // What has no entries may print nothing.
-    const [inside = [], around = [], links = [], own = []] = answers
-      .split(/^,$/m)
-      .map((text) => JSON.parse(text.trim() || '[]') as RouteEntry[]);
-    const isOwn = ({ dst, dev = '', type }: RouteEntry): boolean =>
-      type === 'unreachable' ? dst === range && own.length > 0 : dev.startsWith('bth') || (of === 'services' && dev === 'lo');
-    const foreign = [...inside, ...around].find((route) => route.dst !== 'default' && !isOwn(route));
-    const holder = links.find(({ ifname }) => ifname && ![gatewayLinkOf(owner), this.#tunnel.name].includes(ifname));
-    const inUse = `the ${of}' range ${range} is in use on this machine`;
-    if (holder) throw new Error(`${inUse}: ${holder.ifname} has an address of it; choose another range`);
-    if (foreign)
-      throw new Error(
-        `${inUse}: there is a route to ${foreign.dst}${foreign.dev ? ` through ${foreign.dev}` : ''}; choose another range`,
-      );
-  }
-
-  async #readUplinkMtu(): Promise<number> {
-    const text = await this.#options.shell.run(`ip -json address show to ${this.#options.address}`);
-    const links = JSON.parse(text === '' ? '[]' : text) as readonly { readonly mtu?: number }[];
-    const mtu = links.find((link) => link.mtu !== undefined)?.mtu;
-    if (mtu === undefined) throw new Error(`the node's address ${this.#options.address} is on none of the machine's interfaces`);
-    // The loopback's, where the address is on it, is larger than a network's.
-    return Math.min(mtu, 9_000);
-  }
-
-  /** The variant that the engine uses: rules of the other are in tables of their own, and would let nothing through. */
-  async #findIptables(): Promise<string> {
-    const tries = ['iptables', 'iptables-nft', 'iptables-legacy'].map(
-      (name) => `if command -v ${name} >/dev/null && ${name} -w -n -L DOCKER-USER >/dev/null 2>&1; then echo ${name}; exit 0; fi`,
-    );
-    return (await this.#options.shell.run([...tries, 'echo iptables'].join('\n'))).trim();
+  get #outside(): Outside {
+    const { range, address } = this.#options;
+    const nodes = [address, ...this.#neighbours.map((each) => each.address)];
+    return { range, pods: this.#pods, nodes, tunnel: this.#tunnel.name };
   }
 
   async #writeTable(): Promise<void> {
-    const { shell, owner, range, address } = this.#options;
-    const nodes = [address, ...this.#neighbours.map((each) => each.address)];
-    const outside: Outside = { range, pods: this.#pods, nodes, tunnel: this.#tunnel.name };
-    await shell.run(feed('nft -f -', tableCommands(owner, outside)));
+    const { shell, owner } = this.#options;
+    await shell.run(feed('nft -f -', tableCommands(owner, this.#outside)));
   }
 
   async #mendForward(): Promise<boolean> {
@@ -368,13 +367,21 @@ export class PodNetwork {
     const { shell, alwaysTunnel, range } = this.#options;
     const dev = alwaysTunnel ? undefined : linkTo(await shell.run(`ip -json route get ${neighbour.address}`));
     if (dev === undefined) await this.#ensureTunnel(range);
-    const { ip, bridge } = routeCommands(
-      neighbour,
-      dev === undefined ? { way: 'tunnel', tunnel: this.#tunnel } : { way: 'direct', dev },
-    );
+    else this.#uplinks.add(dev);
+    const way = dev === undefined ? ({ way: 'tunnel', tunnel: this.#tunnel } as const) : ({ way: 'direct', dev } as const);
+    const { ip, bridge } = routeCommands(neighbour, way);
     await shell.run(
       [feed('ip -batch -', ip.slice(0, -1)), feed('bridge -batch -', bridge), feed('ip -batch -', ip.slice(-1))].join('\n'),
     );
+  }
+
+  /** Node ports at 127.0.0.1 lead to pods of this node, and of others. */
+  #opening(pods: readonly string[] = []): string[] {
+    return [...pods.map((address) => this.links.nameOf(address)), this.#tunnel.name, ...this.#uplinks];
+  }
+
+  #noteOpened(output: string): void {
+    for (const link of parseOpened(output)) if (this.#uplinks.has(link)) this.#opened.add(link);
   }
 
   async #ensureTunnel(range: AddressRange): Promise<void> {
@@ -382,14 +389,6 @@ export class PodNetwork {
     const { name } = this.#tunnel;
     await this.#options.shell.run(`if ! ip link show dev ${name} >/dev/null 2>&1; then\n${feed('ip -batch -', commands)}\nfi`);
   }
-}
-
-/** A route or an address, as `ip -json` has it. */
-interface RouteEntry {
-  readonly dst?: string;
-  readonly dev?: string;
-  readonly type?: string;
-  readonly ifname?: string;
 }
 
 /** Of all links of /proc/net/dev: "name: numbers". A machine may have any number of them. */

@@ -6,7 +6,6 @@ const settings: TableSettings = {
   node: 'node-1.example',
   podRanges: ['10.42.0.0/16'],
   serviceRanges: ['10.43.0.0/16'],
-  loopback: false,
 };
 
 it.each([

@@ -10,12 +10,6 @@ export interface TableSettings {
   readonly podRanges: readonly string[];
   /** The addresses of Services, as CIDRs; at least one. Those that no Service has are refused. */
   readonly serviceRanges: readonly string[];
-  /**
-   * Node ports also answer on 127.0.0.0/8. The links to the endpoints need `route_localnet` then, as those of endpoints
-   * of external addresses in 127.0.0.0/8 do. The table drops what arrives from elsewhere for 127.0.0.0/8, which the
-   * kernel does no more on such links.
-   */
-  readonly loopback: boolean;
   /** Where the API server is: never translated, so that no Service stands between it and the agents. */
   readonly server?: { readonly host: string; readonly port: number } | undefined;
 }
@@ -168,13 +162,15 @@ function rulesIn(table: string, chain: string, rules: readonly string[], hook?: 
 }
 
 /**
- * Commands that put a filled table in force. It comes after DNAT rules of others (priority -100), which it leaves what
+ * Commands that put a filled table in force. Node ports also answer on 127.0.0.0/8: the links to the endpoints have
+ * `route_localnet` for it, and the table drops what arrives from elsewhere for 127.0.0.0/8, which the kernel does no
+ * more on such links. It comes after DNAT rules of others (priority -100), which it leaves what
  * they take; only the first packet of a connection passes the chains of type nat.
  */
-export function renderEntry(table: string, { loopback, server }: TableSettings): string {
+export function renderEntry(table: string, { server }: TableSettings): string {
   const front = 'ip daddr . meta l4proto . th dport';
   const refuseUnknown = 'meta l4proto { tcp, udp } ip daddr @service_ranges fib daddr type != local goto refuse';
-  const notForPorts = [`${front} @held return`, ...(loopback ? [] : ['ip daddr 127.0.0.0/8 return'])];
+  const notForPorts = `${front} @held return`;
   const original = (of: string, set: string, then: string): string[] =>
     ['tcp', 'udp'].map((protocol) => `meta l4proto ${protocol} ${of}meta l4proto . ct original proto-dst ${set}${then}`);
   const own = 'ct original ip daddr . ';
@@ -188,8 +184,8 @@ export function renderEntry(table: string, { loopback, server }: TableSettings):
   const direct = server && isIPv4(server.host) ? [`ip daddr ${server.host} tcp dport ${server.port} return`] : [];
   const guard = ['iif != "lo" ip daddr 127.0.0.0/8 drop'];
   return [
-    ...rulesIn(table, 'from_outside', [...notForPorts, 'meta l4proto . th dport vmap @outside_ports']),
-    ...rulesIn(table, 'node_ports', [...notForPorts, 'meta l4proto . th dport vmap @ports']),
+    ...rulesIn(table, 'from_outside', [notForPorts, 'meta l4proto . th dport vmap @outside_ports']),
+    ...rulesIn(table, 'node_ports', [notForPorts, 'meta l4proto . th dport vmap @ports']),
     ...rulesIn(
       table,
       'prerouting',

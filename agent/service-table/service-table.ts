@@ -130,10 +130,13 @@ class NodeServices implements TableContent {
   }
 
   async checked(): Promise<void> {
-    const held = await this.#readHeld();
-    if (JSON.stringify(held) === JSON.stringify(this.#held)) return;
-    // Their Services are worked out anew; what was set meanwhile counts more.
-    for (const [key, service] of this.#withNodePorts) if (!this.#changes.has(key)) this.#changes.set(key, service);
+    if (JSON.stringify(await this.#readHeld()) !== JSON.stringify(this.#held)) this.#reconsider();
+  }
+
+  /** Services with node ports are worked out anew, but those of `without`; what was set meanwhile counts more. */
+  #reconsider(without: ReadonlySet<string> = new Set()): void {
+    for (const [key, service] of this.#withNodePorts)
+      if (!without.has(key) && !this.#changes.has(key)) this.#changes.set(key, service);
   }
 
   async #takeChanges(count: number): Promise<[string, ServiceContent | undefined][]> {
@@ -151,8 +154,9 @@ class NodeServices implements TableContent {
     const content: [string, ServiceContent | undefined][] = [];
     if (taken.some(([key]) => this.#withNodePorts.has(key))) {
       const held = await this.#readHeld();
-      if (held.length > 0 && JSON.stringify(held) !== JSON.stringify(this.#held)) {
-        this.#options.logger.warn({ held }, 'node ports that other programs listen on are left to them');
+      if (JSON.stringify(held) !== JSON.stringify(this.#held)) {
+        if (held.length > 0) this.#options.logger.warn({ held }, 'node ports that other programs listen on are left to them');
+        this.#reconsider(new Set(taken.map(([key]) => key)));
       }
       this.#held = held;
       content.push([heldOwner, { elements: computeHeldElements(this.#held), chains: [] }]);

@@ -79,7 +79,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   });
   options.onDraining(new Draining({ slices, clock }));
   const table = createServiceTable({
-    ...{ cluster: tag, node: nodeName, podRanges: ground.pods, serviceRanges: ground.services, loopback: false, logger },
+    ...{ cluster: tag, node: nodeName, podRanges: ground.pods, serviceRanges: ground.services, logger },
     ...{ onLost: options.onLost, server: options.server === undefined ? undefined : parseServer(options.server) },
   });
   options.hostPorts.useTable(table);

@@ -68,6 +68,20 @@ it('hold up pods of the API while Services are not known, and no static pods', a
   expect(await hostsOf(pod())).toEqual(['WEB_SERVICE_HOST']);
 });
 
+it("hold up pods of the machine's network while the node's is late, half a minute at most, and no static pods", async () => {
+  const ofHost = () => hostsOf(pod({ hostNetwork: true }), '10.0.0.1');
+  const early = expect(ofHost()).rejects.toThrow('the network of the node is not there yet');
+  await clock.advance(6_000);
+  await early;
+  expect(await hostsOf(pod({ hostNetwork: true }, staticUid), '10.0.0.1')).toEqual([]);
+  await clock.advance(23_000);
+  await expect(ofHost()).rejects.toThrow('the network of the node is not there yet');
+  await clock.advance(1_000);
+  expect(await ofHost()).toEqual([]);
+  know();
+  expect(await ofHost()).toEqual(['WEB_SERVICE_HOST']);
+});
+
 it('are none where nothing carries Services, as with an older server', async () => {
   const early = hostsOf(pod());
   await clock.advance(6_000);

@@ -10,12 +10,18 @@ import { computeServiceLinks } from './compute-service-links.ts';
  * was kept of them is used.
  */
 const knownWithinMs = 6_000;
+/**
+ * So long pods of the machine's own network wait for a node's network that is late. An older server has none for its
+ * nodes: they start without variables then. Others have no address before the network is there.
+ */
+const carriedWithinMs = 30_000;
 
 /** Which variables of Services (`enableServiceLinks`) containers get when they are made. */
 export class ServiceLinks {
   readonly #clock: Clock;
   readonly #settled: Promise<void>;
   #settle: () => void = () => {};
+  #isLate = false;
   /** Pods in them reach Services. Undefined: nothing carries Services on this node, or not yet. */
   #podRanges: readonly AddressRange[] | undefined;
   #servicesIn: ((namespace: string) => readonly Service[]) | undefined;
@@ -38,10 +44,12 @@ export class ServiceLinks {
     this.#settle();
   }
 
-  /** Returns when containers wait no longer, known or not. */
+  /** Returns when no container waits any longer, known or not. */
   async run(signal: AbortSignal): Promise<void> {
     await pause(knownWithinMs, signal, this.#clock);
     this.#settle();
+    await pause(carriedWithinMs - knownWithinMs, signal, this.#clock);
+    this.#isLate = true;
   }
 
   /**
@@ -52,7 +60,14 @@ export class ServiceLinks {
   async of(pod: Pod, address: string | undefined): Promise<ReadonlyMap<string, string>> {
     if (pod.spec?.enableServiceLinks === false) return new Map();
     await this.#settled;
-    if (!this.#reachesServices(pod, address)) return new Map();
+    if (!this.#reachesServices(pod, address)) {
+      const mayReach = pod.spec?.hostNetwork === true && this.#podRanges === undefined && !this.#isLate;
+      if (mayReach && !isStatic(pod))
+        throw new ContainerConfigError(
+          'the network of the node is not there yet, over which it reaches Services (enableServiceLinks)',
+        );
+      return new Map();
+    }
     if (this.#servicesIn) return computeServiceLinks(this.#servicesIn(pod.metadata?.namespace ?? ''));
     if (isStatic(pod)) return new Map();
     throw new ContainerConfigError(

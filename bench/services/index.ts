@@ -21,7 +21,6 @@ const settings = {
   node: 'node1',
   podRanges: ['10.42.0.0/16'],
   serviceRanges: ['10.43.0.0/16'],
-  loopback: false,
 };
 // From the build the benchmarks run in dist/.
 const peer = fileURLToPath(new URL('../../../test/fakes/service-peer.js', import.meta.url));

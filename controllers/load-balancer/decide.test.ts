@@ -104,9 +104,9 @@ describe('decideLoadBalancers', () => {
       'a - False AddressTaken: spec.loadBalancerIP 192.0.2.10 is the address of the service "a/other"',
     ],
     [
-      'is a node’s',
+      'that a node says it has is met',
       { loadBalancerIP: '192.0.2.12' },
-      'a - False AddressTaken: spec.loadBalancerIP 192.0.2.12 is the address of the node "n1"',
+      'a 192.0.2.12 True AlsoOfNode: 192.0.2.12 is the service\'s address, but the node "n1" says that it is its own: give one of them another',
     ],
     [
       'is not in the pool',
@@ -132,8 +132,13 @@ describe('decideLoadBalancers', () => {
     ]);
   });
 
-  it('gives no address of a node', () => {
-    expect(told(pool, [service('a')], { '192.0.2.10': 'n1' })[0]).toContain('a 192.0.2.11 True Allocated');
+  it('gives addresses that a node says it has last, so that no node blocks the pool', () => {
+    const services = [service('a'), service('b', { createdAt: 2 }), service('c', { createdAt: 3 })];
+    expect(told(pool, services, { '192.0.2.10': 'n1' }).map((line) => line.split(':')[0])).toEqual([
+      'a 192.0.2.11 True Allocated',
+      'b 192.0.2.10 True AlsoOfNode',
+      'c - False PoolExhausted',
+    ]);
   });
 
   it.each([{}, { loadBalancerIP: '192.0.2.10' }])(

@@ -11,7 +11,10 @@ export interface LoadBalancerFacts {
   readonly pool: AddressPool | undefined;
   /** All there are. */
   readonly services: readonly Service[];
-  /** Of nodes, by address, with their names: no service gets them. They are nodes' own words: none is taken away. */
+  /**
+   * Of nodes, by address, with their names. They are nodes' own words, so they keep no service from an address of the
+   * pool: others are given first, and a service that has one of them is told.
+   */
   readonly nodes: ReadonlyMap<number, string>;
 }
 
@@ -103,7 +106,7 @@ function claimAll(holders: Map<number, string>, service: Service): void {
 }
 
 function meetWish(facts: LoadBalancerFacts, holders: Map<number, string>, service: Service, had: number | undefined): Outcome {
-  const { pool, nodes } = facts;
+  const { pool } = facts;
   const text = service.spec?.loadBalancerIP ?? '';
   const wish = addressNumber(text);
   const key = objectKey(service);
@@ -118,11 +121,9 @@ function meetWish(facts: LoadBalancerFacts, holders: Map<number, string>, servic
   const holder = holders.get(wish);
   if (holder !== undefined && holder !== key)
     return refuse('AddressTaken', `spec.loadBalancerIP ${text} is the address of the service "${holder}"`);
-  const node = nodes.get(wish);
-  if (node !== undefined) return refuse('AddressTaken', `spec.loadBalancerIP ${text} is the address of the node "${node}"`);
   if (had !== undefined) holders.delete(had);
   holders.set(wish, key);
-  return allocated(wish);
+  return keep(facts, wish);
 }
 
 /** Gives one free address after another, from behind the last that is held, and knows when there are no more. */
@@ -131,7 +132,10 @@ function searchIn({ pool, nodes }: LoadBalancerFacts, holders: Map<number, strin
   let last: number | undefined = inPool.reduce((most, address) => Math.max(most, address), 0);
   return (key) => {
     if (!pool || last === undefined) return undefined;
-    last = freeAddress(pool, last, (each) => holders.has(each) || nodes.has(each));
+    const before = last;
+    last =
+      freeAddress(pool, before, (each) => holders.has(each) || nodes.has(each)) ??
+      freeAddress(pool, before, (each) => holders.has(each));
     if (last !== undefined) holders.set(last, key);
     return last;
   };
@@ -142,7 +146,7 @@ function serve(facts: LoadBalancerFacts, service: Service, had: number | undefin
   if (had !== undefined) return keep(facts, had);
   if (!pool) return { reason: 'NoPool', message: noPool };
   const address = next(objectKey(service));
-  if (address !== undefined) return allocated(address);
+  if (address !== undefined) return keep(facts, address);
   const remedy = `delete services of type LoadBalancer, or start the server with a larger ${flag}`;
   return { reason: 'PoolExhausted', message: `all ${pool.size} addresses of the pool ${pool.text} are taken; ${remedy}` };
 }

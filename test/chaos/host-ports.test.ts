@@ -82,12 +82,30 @@ it('drops what arrives for the loopback address, also where links let it in', as
   const loopback =
     'ip route add 127.0.0.9/32 via 10.117.8.1 2>&1; curl -s --max-time 2 --interface 10.117.8.2 http://127.0.0.9:8080/; ip route del 127.0.0.9/32; true';
   expect((await cluster.exec('h2', 'sh', '-c', loopback)).stdout).not.toContain('all');
-  const link = await cluster.exec('h1', 'sh', '-c', 'grep -l 1 /proc/sys/net/ipv4/conf/bth*/route_localnet | wc -l');
-  expect(link.stdout.trim(), 'links of pods that are on loopback').toBe('2');
-  // In the table of services, and in that of policies.
+  // In the table of the pods' network, in that of services, and in that of policies.
   expect((await cluster.exec('h1', 'sh', '-c', 'nft list ruleset | grep -c "ip daddr 127.0.0.0/8 drop"')).stdout.trim()).toBe(
-    '2',
+    '3',
   );
+});
+
+it('leads a node port at the loopback address to a pod of another host, unless a program has the port', async () => {
+  const labels = { app: 'far' };
+  const far = podOf('far', 'h2', []);
+  await cluster.client.pods.create({ ...far, metadata: { ...far.metadata, labels } });
+  for (const nodePort of [30123, 30124])
+    await cluster.client.services.create({
+      metadata: { namespace, name: `far-${nodePort}` },
+      spec: { type: 'NodePort', selector: labels, ports: [{ port: 80, nodePort }] },
+    });
+  const serving = "require('http').createServer((_, answer) => answer.end('own')).listen(30124, '127.0.0.1')";
+  const holding = cluster.exec('h1', 'timeout', '60', 'node', '-e', serving);
+  await ready('far');
+  for (const address of ['127.0.0.1', first])
+    await eventually(`${address} leads to the pod`, async () => (await ask('h1', `${address}:30123`)) === 'far' || undefined);
+  await eventually('the program has its port', async () => (await ask('h1', '127.0.0.1:30124')) === 'own' || undefined);
+  expect(await ask('h2', `${first}:30124`)).toBe('far');
+  await cluster.exec('h1', 'sh', '-c', 'kill $(ss -ltnpH "sport = :30124" | grep -o "pid=[0-9]*" | cut -d= -f2)');
+  await holding.catch(() => {});
 });
 
 it('keeps other programs from the port, and says of a pod that finds it taken which port it is', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { GroupChain, PacketMatch } from '../../agent/network-policy/compile-group.ts';
+import type { PolicyDifference } from '../../agent/network-policy/journal.ts';
 import { baseSets } from '../../agent/network-policy/layout.ts';
-import type { PolicyDifference } from '../../agent/network-policy/policy-content.ts';
 import { addressNumber } from '../../api/meta/address-range.ts';
 
 /** A packet that begins a connection. */

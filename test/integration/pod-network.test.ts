@@ -82,7 +82,7 @@ async function startPod(network: PodNetwork): Promise<TestPod> {
   const child = await startAlone();
   const { pid } = child;
   const address = network.pool.take(String(pid));
-  await network.links.attach({ address, pid, mtu: network.mtu, onLoopback: false });
+  await network.links.attach({ address, pid, mtu: network.mtu });
   return { pid, address, process: child };
 }
 
@@ -127,11 +127,21 @@ const joinedOf = ({ address, pid }: TestPod) => ({ address, pid });
 const inPod = ({ pid }: TestPod): string => `/proc/${pid}/ns/net`;
 const inside = (machine: Machine): string => `/run/netns/${namespaceOf(machine)}`;
 
+/** Leads port 80 at 127.0.0.1 of a machine to a pod, as the table of Services does, and asks there. */
+async function askAtLoopback(pod: TestPod): Promise<string> {
+  const lead = `type nat hook output priority -99; } ; add rule ip lb o ip daddr 127.0.0.1 tcp dport 80 dnat to ${pod.address}`;
+  const hide = 'type nat hook postrouting priority 99; } ; add rule ip lb p ip saddr 127.0.0.0/8 masquerade';
+  sh('a', `nft 'add table ip lb; add chain ip lb o { ${lead}; add chain ip lb p { ${hide}'`);
+  const answer = await ask(inside('a'), '127.0.0.1');
+  sh('a', 'nft delete table ip lb');
+  return answer.replace('::ffff:', '');
+}
+
 /** Everything of a machine that the network may change. */
 function look(machine: Machine): string {
   return sh(
     machine,
-    "ip -oneline link | sed 's/^[0-9]*: //; s/ state .*//'; ip route; nft -s list ruleset; ip neigh show nud permanent; iptables -S",
+    "ip -oneline link | sed 's/^[0-9]*: //; s/ state .*//'; ip route; nft -s list ruleset; ip neigh show nud permanent; iptables -S; cat /proc/sys/net/ipv4/conf/up0/route_localnet",
   );
 }
 
@@ -197,6 +207,22 @@ describe('the network of two nodes on one link', () => {
   it('says at once that an address has no pod', async () => {
     expect(await ask(inPod(atA!), '10.118.1.9')).toBe('EHOSTUNREACH');
     expect(await ask(inPod(atA!), '10.118.2.9')).toBe('EHOSTUNREACH');
+  });
+
+  it('leads the ports of 127.0.0.1 to pods of the node and of others, and lets nothing in that is sent there', async () => {
+    expect(await askAtLoopback(atA!)).toMatch(/ 1$/);
+    expect(await askAtLoopback(atB!)).toBe(`${addresses.a} 1`);
+    // The sender has no such address itself: what it sends there leaves.
+    const away = 'ip route del local 127.0.0.0/8 dev lo table local; ip route del local 127.0.0.1 dev lo table local';
+    sh('o', `${away}; ip route add 127.0.0.0/8 via ${addresses.a}`);
+    expect(await ask(inside('o'), '127.0.0.1')).toBe('timeout');
+    sh('o', `ip route del 127.0.0.0/8; ip route add local 127.0.0.0/8 dev lo table local`);
+    sh('a', 'echo 0 > /proc/sys/net/ipv4/conf/up0/route_localnet');
+    expect(await askAtLoopback(atB!)).not.toMatch(/ 1$/);
+    await networks.get('a')!.mend();
+    expect(await askAtLoopback(atB!)).toBe(`${addresses.a} 1`);
+    expect(networks.get('a')!.opened).toEqual(['up0']);
+    warnings.length = 0;
   });
 
   it('drops what a pod sends with a source address that is not its own', async () => {
@@ -287,6 +313,11 @@ describe('the network of two nodes on one link', () => {
     sh('a', `nft delete table ip ${tableOf({ dataDir: '/d', nodeName: 'a' })}`);
     for (let looks = 0; looks < 5; looks++) await look();
     expect(warnings.splice(0).join()).toContain('table');
+    // Also its rules alone, and the setting that forwards at all.
+    sh('a', `nft flush table ip ${tableOf({ dataDir: '/d', nodeName: 'a' })}; echo 0 > /proc/sys/net/ipv4/ip_forward`);
+    for (let looks = 0; looks < 5; looks++) await look();
+    expect(warnings.splice(0).join()).toMatch(/ip_forward was turned off.*table/);
+    expect(sh('a', 'cat /proc/sys/net/ipv4/ip_forward; nft list ruleset | grep -c masquerade')).toMatch(/^1\n[^0]/);
     sh('a', `nft delete table ip ${tableOf({ dataDir: '/d', nodeName: 'a' })}`);
     network.look();
     await expect.poll(() => warnings.splice(0).join()).toContain('table');
@@ -313,13 +344,16 @@ describe('the network of two nodes on one link', () => {
 
   it('refuses services at addresses that another link has, and keeps the range before', async () => {
     const network = networks.get('a')!;
-    const words = "the services' range 10.119.0.0/16 is in use on this machine: up0 has an address of it; choose another range";
+    const words =
+      "the services' range 10.119.0.0/16 is in use on this machine: up0 has an address of it; choose another range, such as --service-cidr 10.0.0.0/16 or 10.1.0.0/16, free on this machine";
     await expect(network.setCluster(clusterOf('10.119.0.0/16'))).rejects.toThrow(words);
     expect(sh('a', 'ip route show dev lo')).toContain('10.117.0.0/16');
   });
 
   it('carries a megabyte through a tunnel', async () => {
-    const tunnels = { a: networkOf('a', { alwaysTunnel: true }), b: networkOf('b', { alwaysTunnel: true }) };
+    const tunnelsOf = (machine: 'a' | 'b'): PodNetwork =>
+      networkOf(machine, { alwaysTunnel: true, opened: networks.get(machine)!.opened });
+    const tunnels = { a: tunnelsOf('a'), b: tunnelsOf('b') };
     for (const network of Object.values(tunnels)) await network.start();
     await tunnels.a.setNeighbours([neighbourOf('b')]);
     expect((await factsOf(tunnels.a)).ways.get('10.118.2.1')?.dev).toBe(tunnels.a.plan.tunnel);
@@ -327,6 +361,7 @@ describe('the network of two nodes on one link', () => {
     expect(sh('a', 'ip route get 10.118.2.2')).toContain('bvx');
     expect(await ask(inPod(atA!), atB!.address, 1_000_000)).toMatch(/10\.118\.1\.2 1000000$/);
     expect(await ask(inside('b'), atA!.address, 1_000_000)).toMatch(/ 1000000$/);
+    expect(await askAtLoopback(atB!)).toBe('10.118.1.0 1');
     for (const [name, network] of Object.entries(tunnels)) {
       await network.setCluster(clusterOf('10.117.0.0/16'));
       networks.set(name, network);
@@ -381,7 +416,7 @@ describe('the network of two nodes on one link', () => {
     const address = '10.118.1.12';
     const attach = async () => {
       const { pid } = await startAlone();
-      await network.links.attach({ address, pid, mtu: 1_400, onLoopback: false });
+      await network.links.attach({ address, pid, mtu: 1_400 });
       return { pid };
     };
     const flows = (): string => sh('a', `conntrack -L -p udp 2>/dev/null | grep -c ${address} || :`).trim();
@@ -400,7 +435,7 @@ describe('the network of two nodes on one link', () => {
     // Restarted: the link is there, and the process has another namespace.
     expect(await network.joined([{ address: atA!.address, pid: (await startAlone()).pid }])).toEqual(new Set());
     expect(await network.joined([joinedOf(atA!), { ...joinedOf(atA!), address: '10.118.1.9' }])).toEqual(new Set([atA!.address]));
-    await network.links.attach({ address: atA!.address, pid: alsoAtA!.pid, mtu: 1_400, onLoopback: false }).then(
+    await network.links.attach({ address: atA!.address, pid: alsoAtA!.pid, mtu: 1_400 }).then(
       () => expect.fail('a pod has one eth0'),
       (error: Error) => expect(error.message).toMatch(/eth0|exist/i),
     );
@@ -428,6 +463,9 @@ it.each([
   sh('o', `ip route add ${route}`);
   const network = networkOf('a', { shell: createShell(inMachine('o')), address: addresses.o });
   await expect(network.start()).rejects.toThrow(`the pods' range 10.118.1.0/28 is in use on this machine: ${words}`);
+  await expect(network.start()).rejects.toThrow(
+    /such as --cluster-cidr 10\.0\.0\.0\/16 or 10\.1\.0\.0\/16, free on this machine$/,
+  );
   sh('o', `ip route del ${route}`);
 });
 

@@ -23,7 +23,6 @@ const settings = {
   node: 'node1',
   podRanges: ['10.42.0.0/16'],
   serviceRanges: ['10.43.0.0/16'],
-  loopback: true,
 };
 const cluster = '10.43.0.1';
 const udp: Partial<TablePort> = { protocol: 'UDP' };
@@ -256,6 +255,11 @@ it('leaves a node port to a program that listens on it, and takes it when the pr
   await put(tableService(cluster, [port(80, pods(0), { nodePort: 30091 })]));
   expect(await spread(network.client, 5, nodeAddress, 30091)).toEqual({ late: 5 });
   await network.node.ask('leave', { name: 'late' });
+  // One that listens on the loopback address alone keeps that one.
+  await network.node.ask('serve', { name: 'near', tcp: 30092, address: '127.0.0.1' });
+  await put(tableService(cluster, [port(80, pods(0), { nodePort: 30092 })]), 'default/near');
+  expect(await spread(network.node, 5, '127.0.0.1', 30092)).toEqual({ near: 5 });
+  expect(await spread(network.client, 5, nodeAddress, 30092)).toEqual({ e1: 5 });
   await expect.poll(() => spread(network.client, 3, nodeAddress, 30091), { interval: 200 }).toEqual({ e1: 3 });
 });
 
@@ -330,9 +334,13 @@ it('lets only the sources that are named use the address of a load balancer, fro
   }
 });
 
-it('is whole again within 5 s after the ruleset was flushed', async () => {
+it.each([
+  ['the ruleset was', () => ['ruleset']],
+  ['the rules of the table were', () => ['table', 'ip', table.status().table!]],
+])('is whole again within 5 s after %s flushed', async (_, what) => {
   await put(tableService(cluster, [port(80, pods(0))]));
-  network.inNode('nft', 'flush', 'ruleset');
+  lost = 0;
+  network.inNode('nft', 'flush', ...what());
   const beganAt = Date.now();
   await expect
     .poll(async () => (await network.client.ask('dial', { host: cluster, port: 80, ms: 300 })).text, { interval: 50 })

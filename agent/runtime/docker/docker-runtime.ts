@@ -16,6 +16,7 @@ import { createOomKills, type OomKills } from './oom-kills.ts';
 import { createOomPolicy } from './oom-policy.ts';
 import { pidsLimitOf } from './pids-limit.ts';
 import { type RoutedNetwork, withoutNetwork, withRoutedNetwork } from './routed-runtime.ts';
+import { RuntimeHandlers } from './runtime-handlers.ts';
 
 export interface DockerRuntimeOptions {
   readonly nodeName: string;
@@ -59,7 +60,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
   const early = createEarlyOutputs(engine);
   const pidsLimit = pidsLimitOf(options.maxContainerPids);
   const made = withEarlyOutputs(createContainers({ engine, inventory, nodeName, findImage: images.find, oom, pidsLimit }), early);
-  const containers = options.routed === undefined ? withoutNetwork(made) : withRoutedNetwork(made, options.routed);
+  const handlers = new RuntimeHandlers(() => engine.call({ method: 'GET', path: '/info', action: 'get engine info' }));
+  const containers = options.routed === undefined ? withoutNetwork(made) : withRoutedNetwork(made, options.routed, handlers);
   const onChange = (id: string | undefined, atMs: number | undefined) => {
     if (id === undefined) inventory.forgetAll();
     else inventory.forget(id, atMs);

@@ -29,7 +29,11 @@ class World {
   readonly calls: ReturnType<typeof withRoutedNetwork>;
 
   constructor() {
-    this.calls = withRoutedNetwork(this.#engine(), this.#network());
+    this.calls = withRoutedNetwork(this.#engine(), this.#network(), {
+      requireJoinable: async (handler) => {
+        if (handler === 'kata') throw new RuntimeError('invalid', 'it would have no network');
+      },
+    });
   }
 
   #engine(): ContainerCalls {
@@ -63,9 +67,9 @@ class World {
         world.held.set(address, holder);
         return address;
       },
-      async attach(address, _pid, _pod, onLoopback) {
+      async attach(address) {
         if (world.attachError) throw world.attachError;
-        world.log.push(`attach ${address}${onLoopback ? ' on loopback' : ''}`);
+        world.log.push(`attach ${address}`);
       },
       ports: {
         async take(holder, mappings) {
@@ -115,6 +119,13 @@ describe('a sandbox in the routed network', () => {
     expect(world.held.size).toBe(0);
   });
 
+  it('is not made of a runtime that would not see its network', async () => {
+    const identity = { podUid: 'a', attempt: 0, runtimeHandler: 'kata' } as unknown as SandboxConfig['identity'];
+    await expect(world.calls.runSandbox(configOf('a', { identity }))).rejects.toThrow('it would have no network');
+    expect([world.sandboxes.size, world.held.size]).toEqual([0, 0]);
+    expect((await world.calls.runSandbox(configOf('a', { identity, hostNetwork: true }))).state).toBe('running');
+  });
+
   it('is removed, and its address free, when it cannot be joined', async () => {
     world.attachError = new Error('no such process');
     await expect(world.calls.runSandbox(configOf('a'))).rejects.toThrow(
@@ -135,7 +146,7 @@ describe('ports of the machine', () => {
 
   it('are published by the agent, not by the engine', async () => {
     await world.calls.runSandbox(config);
-    expect(world.log).toEqual(['attach 10.0.0.1 on loopback']);
+    expect(world.log).toEqual(['attach 10.0.0.1']);
     expect([...world.ports]).toEqual([['a/0', { mappings: [mappingOf()], address: '10.0.0.1' }]]);
   });
 

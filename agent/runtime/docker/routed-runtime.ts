@@ -1,11 +1,12 @@
 import { type HostPorts, PortTakenError } from '../../host-ports/host-ports.ts';
-import { canPublish, isOnLoopback } from '../../host-ports/table-service.ts';
+import { canPublish } from '../../host-ports/table-service.ts';
 import type { JoiningPod } from '../../pod-network/link-gate.ts';
 import { wordsOf } from '../../words-of.ts';
 import type { ContainerRuntime, CreatedSandbox, ObservedContainer, PortMapping, SandboxConfig } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { ContainerCalls } from './containers.ts';
 import { portUnavailable } from './ports.ts';
+import type { RuntimeHandlers } from './runtime-handlers.ts';
 
 /** An address and the sandbox that has it: the pod's uid and the sandbox's attempt. */
 export interface Held {
@@ -21,11 +22,8 @@ export interface RoutedNetwork {
   take(holder: string): string;
   /** Ports of the machine that lead to sandboxes in it. */
   readonly ports: Pick<HostPorts, 'take' | 'publish' | 'restore' | 'restored' | 'withdraw'>;
-  /**
-   * Joins the sandbox with this process. When it returns, it can be reached; from the machine's loopback addresses as
-   * well where `onLoopback` says so.
-   */
-  attach(address: string, pid: number, pod: JoiningPod, onLoopback: boolean): Promise<void>;
+  /** Joins the sandbox with this process. When it returns, it can be reached. */
+  attach(address: string, pid: number, pod: JoiningPod): Promise<void>;
   /** The sandbox has ended: its address is free, now or with the next full list. Never throws. */
   release(address: string, holder: string): Promise<void>;
   /** Who holds an address now. */
@@ -46,14 +44,22 @@ export interface RoutedNetwork {
  * Pods with ports of the machine for SCTP or at IPv6 addresses stay in the engine's network, which alone publishes
  * them.
  */
-export function withRoutedNetwork(calls: ContainerCalls, network: RoutedNetwork): Calls {
+export function withRoutedNetwork(
+  calls: ContainerCalls,
+  network: RoutedNetwork,
+  handlers: Pick<RuntimeHandlers, 'requireJoinable'>,
+): Calls {
   const routed = new RoutedSandboxes(calls, network);
+  const run: Calls['runSandbox'] = async (config, onCreated) => {
+    await handlers.requireJoinable(config.identity.runtimeHandler);
+    return routed.run(config, onCreated);
+  };
   return {
     ...calls,
     list: (podUid) => routed.list(podUid),
     runSandbox: (config, onCreated) =>
       network.isWanted && !config.hostNetwork && config.portMappings.every(canPublish)
-        ? routed.run(config, onCreated)
+        ? run(config, onCreated)
         : calls.runSandbox(config),
     async stop(id, gracePeriodSeconds) {
       await calls.stop(id, gracePeriodSeconds);
@@ -108,7 +114,7 @@ class RoutedSandboxes {
     const address = sandbox.ip;
     if (address === undefined || sandbox.state !== 'running' || sandbox.pid === undefined) return sandbox;
     try {
-      await this.#network.attach(address, sandbox.pid, joiningOf(config), ownPorts.some(isOnLoopback));
+      await this.#network.attach(address, sandbox.pid, joiningOf(config));
       await this.#network.ports.publish(holder, address);
     } catch (error) {
       await this.remove(sandbox.id);
