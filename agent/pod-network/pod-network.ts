@@ -4,17 +4,9 @@ import { wordsOf } from '../words-of.ts';
 import { AddressPool } from './address-pool.ts';
 import { acceptedCommand, forwardScript, hasForward, type Outside, removeScript, tableCommands, tableOf } from './firewall.ts';
 import { gatewayAddressOf, gatewayLinkOf, gatewayScript, removeServiceRoute, serviceRouteCommands } from './gateway-link.ts';
-import { type LinkOwner, podLink, tagOf } from './link-commands.ts';
-import {
-  linkTo,
-  type Neighbour,
-  routeCommands,
-  type Tunnel,
-  tunnelCommands,
-  tunnelId,
-  tunnelOverhead,
-  tunnelPort,
-} from './node-routes.ts';
+import { type LinkOwner, podLink } from './link-commands.ts';
+import { NeighbourRoutes, type WayChoice } from './neighbour-routes.ts';
+import { type Neighbour, tunnelOverhead } from './node-routes.ts';
 import { PodLinks } from './pod-links.ts';
 import { neededPrograms } from './programs.ts';
 import { feed, type Shell } from './shell.ts';
@@ -26,8 +18,8 @@ export interface PodNetworkOptions {
   readonly range: AddressRange;
   /** This node's InternalIP. */
   readonly address: string;
-  /** Whether the way to every node is a tunnel; else directly to nodes on the same link, through a tunnel to others. */
-  readonly alwaysTunnel?: boolean;
+  /** Absent: auto. */
+  readonly choice?: WayChoice;
   readonly warn: (message: string) => void;
   /**
    * The text of a file of /proc/net where the node's network is, or where a process is; undefined when that has ended.
@@ -58,7 +50,12 @@ export interface NetworkPlan {
   readonly range: string;
   readonly gateway: string;
   readonly gatewayLink: string;
+  /** What pods' interfaces carry at most; less than `fullMtu` where a way to another node has room for less. */
   readonly mtu: number;
+  /** What the machine's own interface has room for. */
+  readonly fullMtu: number;
+  /** What was measured on ways that have room for less, by the node's name. */
+  readonly small: ReadonlyMap<string, number>;
   readonly neighbours: readonly Neighbour[];
   readonly services: readonly string[];
   /** The link of the tunnel to other nodes, whether it is there or not. */
@@ -84,11 +81,9 @@ const leastMtu = 1_280;
 export class PodNetwork {
   readonly pool: AddressPool;
   readonly links: PodLinks;
+  readonly neighbours: NeighbourRoutes;
   readonly #options: PodNetworkOptions;
-  #neighbours: readonly Neighbour[] = [];
   #cluster: ClusterRanges;
-  /** Ranges that a route leads to. */
-  readonly #routed = new Map<string, string>();
   #uplinkMtu = leastMtu;
   #iptables = 'iptables';
   /** Since the last whole check. */
@@ -98,13 +93,19 @@ export class PodNetwork {
   constructor(options: PodNetworkOptions) {
     this.#options = options;
     this.#cluster = options.cluster ?? { pods: [], services: [] };
-    for (const route of options.routes ?? []) this.#routed.set(route, '');
+    const { shell, owner, range, address, choice = 'auto', warn, routes: before = [] } = options;
+    this.neighbours = new NeighbourRoutes({ shell, owner, range, address, choice, warn, before });
     this.pool = new AddressPool(options.range);
     this.links = new PodLinks({ shell: options.shell, owner: options.owner, source: options.address });
   }
 
   /** What a pod's interface carries at most: what every way to another node has room for. In bytes. */
   get mtu(): number {
+    return Math.min(this.fullMtu, ...this.neighbours.small.values());
+  }
+
+  /** The same, as far as the machine's own interface says. */
+  get fullMtu(): number {
     return this.#uplinkMtu - tunnelOverhead;
   }
 
@@ -119,6 +120,7 @@ export class PodNetwork {
       );
     await this.#requireFreeRange(range, 'pods');
     this.#uplinkMtu = Math.max(leastMtu, await this.#readUplinkMtu());
+    this.neighbours.mtu = this.fullMtu;
     this.#iptables = await this.#findIptables();
     await this.#writeTable();
     await shell.run(
@@ -141,8 +143,13 @@ export class PodNetwork {
     const { owner, range } = this.#options;
     return {
       ...{ range: range.text, gateway: this.gateway, gatewayLink: gatewayLinkOf(owner), mtu: this.mtu },
-      ...{ neighbours: this.#neighbours, services: this.#cluster.services.map(({ text }) => text) },
-      ...{ tunnel: this.#tunnel.name, table: tableOf(owner), hasForward: hasForward(owner, this.#pods, this.#iptables) },
+      ...{ fullMtu: this.fullMtu, small: this.neighbours.small },
+      ...{ neighbours: this.neighbours.neighbours, services: this.#cluster.services.map(({ text }) => text) },
+      ...{
+        tunnel: this.neighbours.tunnel.name,
+        table: tableOf(owner),
+        hasForward: hasForward(owner, this.#pods, this.#iptables),
+      },
     };
   }
 
@@ -163,15 +170,14 @@ export class PodNetwork {
 
   /** The other nodes of the cluster, all of them, as they are now. */
   async setNeighbours(neighbours: readonly Neighbour[]): Promise<void> {
-    const had = insideOf(this.#neighbours);
-    this.#neighbours = neighbours;
-    await this.#writeRoutes();
+    const had = insideOf(this.neighbours.neighbours);
+    await this.neighbours.set(neighbours);
     if (had !== insideOf(neighbours)) await this.#writeTable();
   }
 
   /** Ranges that routes lead to, for the agent after this one. */
   get routes(): readonly string[] {
-    return [...this.#routed.keys()];
+    return this.neighbours.ranges;
   }
 
   /**
@@ -244,9 +250,8 @@ export class PodNetwork {
     const routed = new Set(lines);
     const lostServices = this.#cluster.services.filter(({ text }) => !routed.has(text));
     if (lostServices.length > 0) await shell.run(feed('ip -batch -', serviceRouteCommands(lostServices, this.#options.address)));
-    if ([...this.#routed.keys()].some((each) => !routed.has(each))) {
-      this.#routed.clear();
-      await this.#writeRoutes();
+    if (this.neighbours.destinations.some((each) => !routed.has(each))) {
+      await this.neighbours.restore();
       this.#options.warn("routes to other nodes' pods were removed: restored them");
     }
     await this.links.reach(this.pool.addresses().filter((each) => !routed.has(each)));
@@ -259,18 +264,15 @@ export class PodNetwork {
     const { shell, owner, range } = this.#options;
     this.#iptables = await this.#findIptables();
     await this.links.sweep(new Set());
-    const routes = [...this.#routed.keys()].map((each) => `ip route delete ${each} 2>/dev/null || :`);
     await shell.run(
       [
-        ...routes,
+        ...this.neighbours.removeScript(),
         `ip route delete unreachable ${range.text} 2>/dev/null || :`,
-        `ip link delete ${this.#tunnel.name} 2>/dev/null || :`,
         `ip link delete ${gatewayLinkOf(owner)} 2>/dev/null || :`,
         ...this.#cluster.services.map(removeServiceRoute),
         removeScript(owner, this.#iptables),
       ].join('\n'),
     );
-    this.#routed.clear();
   }
 
   async #linksOf(pid?: number): Promise<ReadonlySet<string>> {
@@ -280,12 +282,7 @@ export class PodNetwork {
   /** The cluster's whole range; until it is known, the parts that are. */
   get #pods(): readonly AddressRange[] {
     const { pods } = this.#cluster;
-    return pods.length > 0 ? pods : [this.#options.range, ...this.#neighbours.map((each) => each.range)];
-  }
-
-  get #tunnel(): Tunnel {
-    const { owner, address } = this.#options;
-    return { name: `bvx${tagOf(owner)}`, id: tunnelId, port: tunnelPort, local: address };
+    return pods.length > 0 ? pods : [this.#options.range, ...this.neighbours.neighbours.map((each) => each.range)];
   }
 
   /** A range that the machine reaches in another way would be cut off by ours. */
@@ -303,7 +300,7 @@ export class PodNetwork {
     const isOwn = ({ dst, dev = '', type }: RouteEntry): boolean =>
       type === 'unreachable' ? dst === range && own.length > 0 : dev.startsWith('bth') || (of === 'services' && dev === 'lo');
     const foreign = [...inside, ...around].find((route) => route.dst !== 'default' && !isOwn(route));
-    const holder = links.find(({ ifname }) => ifname && ![gatewayLinkOf(owner), this.#tunnel.name].includes(ifname));
+    const holder = links.find(({ ifname }) => ifname && ![gatewayLinkOf(owner), this.neighbours.tunnel.name].includes(ifname));
     const inUse = `the ${of}' range ${range} is in use on this machine`;
     if (holder) throw new Error(`${inUse}: ${holder.ifname} has an address of it; choose another range`);
     if (foreign)
@@ -331,56 +328,14 @@ export class PodNetwork {
 
   async #writeTable(): Promise<void> {
     const { shell, owner, range, address } = this.#options;
-    const nodes = [address, ...this.#neighbours.map((each) => each.address)];
-    const outside: Outside = { range, pods: this.#pods, nodes, tunnel: this.#tunnel.name };
+    const nodes = [address, ...this.neighbours.neighbours.map((each) => each.address)];
+    const outside: Outside = { range, pods: this.#pods, nodes, tunnel: this.neighbours.tunnel.name };
     await shell.run(feed('nft -f -', tableCommands(owner, outside)));
   }
 
   async #mendForward(): Promise<boolean> {
     const { shell, owner } = this.#options;
     return (await shell.run(forwardScript(owner, this.#pods, this.#iptables))).includes('mended');
-  }
-
-  async #writeRoutes(): Promise<void> {
-    const wanted = new Map<string, string>();
-    for (const neighbour of this.#neighbours) {
-      const key = neighbour.range.text;
-      wanted.set(key, neighbour.address);
-      if (this.#routed.get(key) === neighbour.address) continue;
-      try {
-        await this.#route(neighbour);
-        this.#routed.set(key, neighbour.address);
-      } catch (error) {
-        this.#routed.delete(key);
-        this.#options.warn(
-          `pods of node ${neighbour.name} (${key}, at ${neighbour.address}) cannot be reached: ${wordsOf(error)}`,
-        );
-      }
-    }
-    for (const key of this.#routed.keys()) {
-      if (wanted.has(key)) continue;
-      await this.#options.shell.run(`ip route delete ${key} 2>/dev/null || :`);
-      this.#routed.delete(key);
-    }
-  }
-
-  async #route(neighbour: Neighbour): Promise<void> {
-    const { shell, alwaysTunnel, range } = this.#options;
-    const dev = alwaysTunnel ? undefined : linkTo(await shell.run(`ip -json route get ${neighbour.address}`));
-    if (dev === undefined) await this.#ensureTunnel(range);
-    const { ip, bridge } = routeCommands(
-      neighbour,
-      dev === undefined ? { way: 'tunnel', tunnel: this.#tunnel } : { way: 'direct', dev },
-    );
-    await shell.run(
-      [feed('ip -batch -', ip.slice(0, -1)), feed('bridge -batch -', bridge), feed('ip -batch -', ip.slice(-1))].join('\n'),
-    );
-  }
-
-  async #ensureTunnel(range: AddressRange): Promise<void> {
-    const commands = tunnelCommands(this.#tunnel, range, this.#uplinkMtu);
-    const { name } = this.#tunnel;
-    await this.#options.shell.run(`if ! ip link show dev ${name} >/dev/null 2>&1; then\n${feed('ip -batch -', commands)}\nfi`);
   }
 }
 

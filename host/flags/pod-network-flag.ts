@@ -6,3 +6,12 @@ export type PodNetworkKind = 'engine' | 'routed';
 /** What is wrong with the value of `--pod-network`. */
 export const podNetworkError = (text: string): string | undefined =>
   text === 'engine' || text === 'routed' ? undefined : 'must be "engine" or "routed"';
+
+export const podRoutesHelp =
+  'how packets get to pods of other nodes in the routed network: auto (direct to nodes on the same link, else vxlan), direct (the routers between know the ranges of pods) or vxlan';
+
+export type PodRoutes = 'auto' | 'direct' | 'vxlan';
+
+/** What is wrong with the value of `--pod-routes`. */
+export const podRoutesError = (text: string): string | undefined =>
+  ['auto', 'direct', 'vxlan'].includes(text) ? undefined : 'must be "auto", "direct" or "vxlan"';

@@ -319,7 +319,7 @@ describe('the network of two nodes on one link', () => {
   });
 
   it('carries a megabyte through a tunnel', async () => {
-    const tunnels = { a: networkOf('a', { alwaysTunnel: true }), b: networkOf('b', { alwaysTunnel: true }) };
+    const tunnels = { a: networkOf('a', { choice: 'vxlan' }), b: networkOf('b', { choice: 'vxlan' }) };
     for (const network of Object.values(tunnels)) await network.start();
     await tunnels.a.setNeighbours([neighbourOf('b')]);
     expect((await factsOf(tunnels.a)).ways.get('10.118.2.1')?.dev).toBe(tunnels.a.plan.tunnel);
