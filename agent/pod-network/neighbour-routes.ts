@@ -80,7 +80,7 @@ export class NeighbourRoutes {
 
   /** The destinations of all routes, as `ip route` prints them. */
   get destinations(): readonly string[] {
-    return this.ranges.flatMap((text) => (this.#small.has(text) ? [text, gatewayOf(text)] : [text]));
+    return [...this.#routed].flatMap(([range, made]) => (/ \d/.test(made) ? [range, gatewayOf(range)] : [range]));
   }
 
   /** The other nodes, all of them, as they are now. */
@@ -176,7 +176,7 @@ export class NeighbourRoutes {
     const { name } = this.tunnel;
     const commands = tunnelCommands(this.tunnel, this.#options.range, this.#mtu);
     // One that an agent before made, perhaps when the machine's interface was another.
-    const adapt = `ip link set dev ${name} mtu ${this.#mtu} type vxlan df inherit`;
+    const adapt = `ip link set dev ${name} mtu ${this.#mtu}; ip link set dev ${name} type vxlan df inherit || :`;
     const made = `if ip link show dev ${name} >/dev/null 2>&1; then ${adapt}; else\n${feed('ip -batch -', commands)}\nfi`;
     await this.#options.shell.run(made);
   }
