@@ -33,8 +33,8 @@ const stepBytes = 8;
 const beyond = 100;
 
 /**
- * Asks the resolvers of other nodes with packets of several sizes that may not be fragmented. Each way takes two packets
- * where all is well, and some thirty where it has room for less and no router says so; 20 s at most. Never throws.
+ * Asks the resolvers of other nodes with packets of several sizes that may not be fragmented. Each way takes two
+ * packets where all is well, and ten where it has room for less and no router says so; 20 s at most. Never throws.
  */
 export async function measureWays({ ways, most, probe, learned }: MeasureWays): Promise<Measured[]> {
   const limit = createLimit(probesAtOnce);
@@ -82,7 +82,7 @@ async function measure({ most, large, learned, asks }: OneWay): Promise<{ mtu: n
   return { mtu: good };
 }
 
-/** A small packet's checksum is left to the network card, and that of fragments is not: nothing else tells them apart. */
+/** A small packet's checksum is left to the network card; that of one in fragments is not. */
 async function isDamaged(knock: (packetSize: number) => Promise<ProbeResult>, fragmented: number): Promise<boolean> {
   for (const [packetSize, expected] of [
     [0, 'silent'],

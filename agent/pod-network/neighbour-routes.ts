@@ -14,7 +14,7 @@ import {
 } from './node-routes.ts';
 import { feed, type Shell } from './shell.ts';
 
-/** Which way packets take to pods of other nodes; "auto": directly to nodes on the same link, to others through VXLAN. */
+/** Which way packets take to pods of other nodes; "auto": directly on the same link, else through VXLAN. */
 export type WayChoice = 'auto' | 'direct' | 'vxlan';
 
 export interface NeighbourRoutesOptions {

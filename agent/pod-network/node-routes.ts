@@ -44,9 +44,9 @@ export function tunnelCommands({ name, id, port, local }: Tunnel, own: AddressRa
 }
 
 /**
- * What leads to one neighbour's pods: commands of `ip` and of `bridge`, the routes last. With `mtu` the way carries less
- * than the links do: the kernel tells pods so, and TCP's clamp follows it. The neighbour's gateway then has a route
- * without it, on which the way is measured again.
+ * What leads to one neighbour's pods: commands of `ip` and of `bridge`, the routes last. With `mtu` the way carries
+ * less than the links do: the kernel tells pods so, and TCP's clamp follows it. The neighbour's gateway then has a
+ * route without it, on which the way is measured again.
  */
 export function routeCommands(
   { address, range }: Neighbour,

@@ -72,7 +72,7 @@ interface Joined {
   readonly warnings: string[];
 }
 
-/** Both machines with the network of pods and resolvers, each with the other as its neighbour; all ways are measured. */
+/** Both machines with the network of pods and resolvers, and each with the other as its neighbour. */
 async function join(addresses: Record<Machine, string>, choice: 'auto' | 'vxlan'): Promise<Record<Machine, Joined>> {
   const of = (machine: Machine) => ({ name: machine, address: addresses[machine], range: parseAddressRange(ranges[machine]) });
   const joined = async (machine: Machine, other: Machine): Promise<Joined> => {
