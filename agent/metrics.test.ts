@@ -31,16 +31,6 @@ it('counts calls of the engine and of its images, those that fail too, and passe
   );
 });
 
-it('tells how many sandboxes wait for pods, none where none are made', () => {
-  const shown = (warm?: object) => {
-    const metrics = new MetricsRegistry();
-    measurePorts({ runtime: {}, images: {}, warm } as unknown as AgentPorts, metrics);
-    return lines(metrics).filter((line) => line.startsWith('berth_agent_warm'));
-  };
-  expect(shown({ waiting: () => 2 })).toEqual(['berth_agent_warm_sandboxes 2']);
-  expect(shown()).toEqual(['berth_agent_warm_sandboxes 0']);
-});
-
 it('counts pods by their sandboxes, and the other containers by state', () => {
   const metrics = new MetricsRegistry();
   const container = (containerName: string, state: string): ObservedContainer =>

@@ -14,7 +14,6 @@ export const agentMetrics = {
     labels: ['container_state'],
   },
   workers: { name: 'berth_agent_pods', type: 'gauge', help: 'Pods that the agent looks after, whatever their state.' },
-  warm: { name: 'berth_agent_warm_sandboxes', type: 'gauge', help: 'Sandboxes made in advance that wait for pods.' },
   syncs: {
     name: 'kubelet_pod_worker_duration_seconds',
     type: 'histogram',
@@ -94,7 +93,6 @@ const imageOperations = {
 
 /** The same ports, with the calls of the engine measured. */
 export function measurePorts(ports: AgentPorts, metrics: MetricsRegistry): AgentPorts {
-  metrics.read(agentMetrics.warm, () => ports.warm?.waiting() ?? 0);
   const runtime = { ...ports.runtime, ...measured(ports.runtime, operations, metrics) };
   return { ...ports, runtime, images: { ...ports.images, ...measured(ports.images, imageOperations, metrics) } };
 }

@@ -21,8 +21,6 @@ export interface AgentOptions {
   /** Berth's data directory; the agent's own is <dataDir>/node/<nodeName>. */
   readonly dataDir: string;
   readonly sandboxImage?: string | undefined;
-  /** How many sandboxes are made in advance; none with a custom sandbox image. */
-  readonly warmSandboxes?: number | undefined;
   /**
    * How many processes and threads each container may have, 0 for no limit;
    * 4,096 or what the machine allows where not said.

@@ -8,9 +8,6 @@ import type { RoutedNetwork } from './runtime/docker/routed-runtime.ts';
 import type { CommandRunner, ContainerAccess, ContainerRuntime, ImageService, ObservedContainer } from './runtime/runtime.ts';
 import { createVolumes, type Volumes } from './volumes/volumes.ts';
 
-/** Off by default. */
-export const defaultWarmSandboxes = 0;
-
 /** Everything of the machine that the agent touches. Tests bring their own. */
 export interface AgentPorts {
   readonly runtime: ContainerRuntime;
@@ -25,8 +22,6 @@ export interface AgentPorts {
   /** The memory of a running container that cannot be taken from it; by default what the kernel says. */
   readonly memoryUsage?: (container: ObservedContainer) => number | undefined;
   readonly inventory: MachineInventory;
-  /** Makes sandboxes for pods to come, until aborted; says how many wait. */
-  readonly warm?: { run(signal: AbortSignal): Promise<void>; waiting(): number };
   close(): void;
 }
 
@@ -36,7 +31,6 @@ export interface PortsOptions {
   readonly nodeDir: string;
   readonly dockerSocket?: string | undefined;
   readonly sandboxImage?: string | undefined;
-  readonly warmSandboxes?: number | undefined;
   readonly maxContainerPids?: number | undefined;
   /** See DockerRuntimeOptions. */
   readonly routed?: RoutedNetwork | undefined;
@@ -47,23 +41,10 @@ export interface PortsOptions {
 
 /** This machine, with the Docker Engine. */
 export async function openPorts(options: PortsOptions): Promise<AgentPorts> {
-  const {
-    nodeName,
-    nodeDir,
-    dockerSocket,
-    sandboxImage,
-    warmSandboxes = defaultWarmSandboxes,
-    localPathFolder,
-    warn,
-    maxContainerPids,
-    routed,
-  } = options;
-  // Entering a network is what Berth's own sandbox program can do.
-  const warm = { size: sandboxImage === undefined && !routed?.isWanted ? warmSandboxes : 0, image: () => held.id() };
+  const { nodeName, nodeDir, dockerSocket, sandboxImage, localPathFolder, warn, maxContainerPids, routed } = options;
   const docker = createDockerRuntime({
     nodeName,
     warn,
-    warm,
     maxContainerPids,
     routed,
     ...(dockerSocket === undefined ? {} : { socketPath: dockerSocket }),
@@ -76,7 +57,6 @@ export async function openPorts(options: PortsOptions): Promise<AgentPorts> {
     access: docker.access,
     commands: docker.commands,
     sandboxImage: held,
-    warm: docker.warm,
     dialer,
     volumes: createVolumes(`${nodeDir}/pods`, { localPathFolder, warn }),
     usage: createMachineReader({ nodeName, dataDir: nodeDir }),

@@ -88,7 +88,6 @@ async function* purgeNode(dataDir: string, nodeName: string): AsyncIterable<Purg
       }
     }
     if (removed > 0) yield { kind: 'removed', what: `${removed} containers of node ${nodeName}` };
-    await docker.warm.removeAll();
     if (await removeNetwork(dataDir, nodeName, join(dataDir, 'node', nodeName)))
       yield { kind: 'removed', what: `the pods' network of node ${nodeName}` };
     for (const image of [ownSandboxImage, ...formerSandboxImages, ...(await readPulledImages(join(dataDir, 'node', nodeName)))])

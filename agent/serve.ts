@@ -100,7 +100,6 @@ function start(parts: ReturnType<typeof assemble>, wiring: Wiring, signal: Abort
     status.run(signal),
     pods.waitForSync(signal).then(() => reclaimer.run(signal)),
     pods.waitForSync(signal).then(() => collector.run(signal)),
-    Promise.all([leased, hasSandboxImage]).then(() => ports.warm?.run(signal)),
     hasSandboxImage.then(() => runSyncLoop({ ...looped, tunnel, meter: relistMeter(metrics) }, signal)),
   ];
 }

@@ -50,6 +50,9 @@ ensure_docker() {
   fail "the Docker Engine does not answer on $docker_socket after 30 s"
 }
 
+# ensure_network: the programs that the network of pods runs.
+ensure_network() { install_packages iproute2 nftables iptables util-linux conntrack; }
+
 # ensure_npm: installs the npm packages as locked, when they are not there yet.
 ensure_npm() {
   command -v node >/dev/null || fail "Node.js 20 or newer is needed"

@@ -99,8 +99,14 @@ describe('resolv.conf', () => {
   it.each<[string, PodSpec]>([
     ['ClusterFirst', { dnsPolicy: 'ClusterFirst' }],
     ['Default', { dnsPolicy: 'Default', dnsConfig: {} }],
-    ['ClusterFirstWithHostNet', { dnsPolicy: 'ClusterFirstWithHostNet', hostNetwork: true }],
-  ])("is the engine's with %s alone", (_policy, spec) => {
+  ])("is the machine's without what a pod cannot reach with %s alone", (_policy, spec) => {
+    expect(computeResolvConf(build(spec), machine)?.text).toBe(
+      'search a.example b.example\nnameserver 10.0.0.53\noptions ndots:2 timeout:1 edns0\n',
+    );
+  });
+
+  it("is the engine's in the machine's network", () => {
+    const spec: PodSpec = { dnsPolicy: 'ClusterFirstWithHostNet', hostNetwork: true };
     expect(computeResolvConf(build(spec), machine)).toBeUndefined();
   });
 

@@ -37,13 +37,23 @@ describe('the resolv.conf of a pod', () => {
     expect(resolver(spec)).toEqual({ text: inCluster, problems: [] }),
   );
 
-  it.each<[string, PodSpec]>([
-    ['says Default', { dnsPolicy: 'Default' }],
-    ['is in the machine’s network and says ClusterFirst', { dnsPolicy: 'ClusterFirst', hostNetwork: true }],
-  ])('is the engine’s where it %s', (_, spec) => expect(resolver(spec)).toBeUndefined());
+  it('is the engine’s where it is in the machine’s network and says ClusterFirst', () =>
+    expect(resolver({ dnsPolicy: 'ClusterFirst', hostNetwork: true })).toBeUndefined());
 
-  it('is the engine’s where nothing answers the cluster’s names', () =>
-    expect(computeResolvConf(pod('web').container('c').spec({ dnsPolicy: 'ClusterFirst' }).build(), machine)).toBeUndefined());
+  it.each<[string, PodSpec, ClusterNames | undefined]>([
+    ['it says Default', { dnsPolicy: 'Default' }, cluster],
+    ['nothing answers the cluster’s names', { dnsPolicy: 'ClusterFirst' }, undefined],
+  ])('is the machine’s, without what a pod cannot reach, where %s', (_, spec, names) =>
+    expect(computeResolvConf(pod('web').container('c').spec(spec).build(), machine, names)?.text).toBe(
+      'search lan.example\nnameserver 10.0.0.53\noptions edns0 ndots:2\n',
+    ),
+  );
+
+  it('names the node’s resolver with Default where the machine has none that a pod reaches', () => {
+    const alone = parseResolvConf('nameserver 127.0.0.1\n');
+    const built = pod('web').container('c').spec({ dnsPolicy: 'Default' }).build();
+    expect(computeResolvConf(built, alone, cluster)?.text).toBe('nameserver 10.42.0.1\nnameserver 10.43.0.10\n');
+  });
 
   it('has only what dnsConfig says with None', () => {
     const dnsConfig = { nameservers: ['10.9.9.9'], searches: ['x.example'], options: [{ name: 'ndots', value: '1' }] };

@@ -49,16 +49,16 @@ export interface ClusterNames {
 }
 
 /**
- * The resolv.conf of a pod's containers; undefined where the engine's will do, which is the machine's without what
- * cannot be reached from a pod. Where nothing answers the cluster's names, ClusterFirst means Default. Pure.
+ * The resolv.conf of a pod's containers; undefined where the engine's will do, which is the machine's, in the machine's
+ * network. Where nothing answers the cluster's names, ClusterFirst means Default. Pure.
  */
 export function computeResolvConf(pod: Pod, machine: Resolver, cluster?: ClusterNames): PodResolver | undefined {
   const { dnsPolicy, dnsConfig, hostNetwork } = pod.spec ?? {};
   const { nameservers = [], searches = [], options = [] } = dnsConfig ?? {};
   const isEmpty = nameservers.length + searches.length + options.length === 0;
   const isInCluster = cluster !== undefined && isClusterFirst(pod);
-  if (dnsPolicy !== 'None' && isEmpty && !isInCluster) return undefined;
-  const own = hostNetwork === true ? machine : reachable(machine);
+  if (dnsPolicy !== 'None' && isEmpty && !isInCluster && hostNetwork === true) return undefined;
+  const own = hostNetwork === true ? machine : reachable(machine, cluster);
   const names = isInCluster ? { ...cluster, nameservers: besides(cluster.nameservers, nameservers) } : undefined;
   const first = names ? inCluster(names, own, pod.metadata?.namespace ?? '') : own;
   const base = dnsPolicy === 'None' ? { nameservers: [], searches: [], options: [] } : first;
@@ -98,9 +98,13 @@ function inCluster({ nameservers, domain }: ClusterNames, machine: Resolver, nam
   return { nameservers, searches, options: ['ndots:5'] };
 }
 
-/** Name servers at the machine's own loopback address are not there in another network. */
-function reachable(machine: Resolver): Resolver {
-  return { ...machine, nameservers: machine.nameservers.filter((server) => !server.startsWith('127.') && server !== '::1') };
+/**
+ * Name servers at the machine's own loopback address are not there in another network. Where there is no other, the
+ * node's own resolver asks them.
+ */
+function reachable(machine: Resolver, cluster: ClusterNames | undefined): Resolver {
+  const left = machine.nameservers.filter((server) => !server.startsWith('127.') && server !== '::1');
+  return { ...machine, nameservers: left.length > 0 ? left : (cluster?.nameservers ?? []) };
 }
 
 function unique(list: readonly string[]): string[] {

@@ -1,18 +1,14 @@
 # The sandbox's program, behind the ELF headers that elf.ts makes. hack/update-pause assembles it.
 #
-# First it enters the network that was mounted for it, if one was, and gives up every right. Then, as process 1 of its
-# namespace, it waits: such a process gets no signal that it has no handler for, so it blocks the three that it cares
-# about and waits for them by name, which counts as caring. It reaps children, and ends on SIGINT and SIGTERM.
+# First it gives up every right. Then, as process 1 of its namespace, it waits: such a process gets no signal that it
+# has no handler for, so it blocks the three that it cares about and waits for them by name, which counts as caring. It
+# reaps children, and ends on SIGINT and SIGTERM.
         .intel_syntax noprefix
-        .set SYS_open, 2
         .set SYS_rt_sigprocmask, 14
         .set SYS_wait4, 61
         .set SYS_capset, 126
         .set SYS_rt_sigtimedwait, 128
         .set SYS_exit_group, 231
-        .set SYS_setns, 308
-        .set O_RDONLY_CLOEXEC, 0x80000
-        .set CLONE_NEWNET, 0x40000000
         .set SIG_BLOCK, 0
         .set SIGINT, 2
         .set SIGTERM, 15
@@ -21,20 +17,7 @@
 
         .text
         .globl _start
-_start:                                 # if ((network = open("/network", O_RDONLY | O_CLOEXEC)) >= 0)
-        mov     eax, SYS_open
-        lea     rdi, [rip + path]
-        mov     esi, O_RDONLY_CLOEXEC
-        syscall
-        test    eax, eax
-        js      plain                   # the usual sandbox has a network of its own
-        mov     edi, eax                #   if (setns(network, CLONE_NEWNET) != 0) goto fail
-        mov     esi, CLONE_NEWNET
-        mov     eax, SYS_setns
-        syscall
-        test    eax, eax
-        jne     fail
-plain:  mov     eax, SYS_capset         # capset(&header, &none)
+_start: mov     eax, SYS_capset         # capset(&header, &none)
         lea     rdi, [rip + header]
         lea     rsi, [rip + none]
         syscall
@@ -67,13 +50,10 @@ reap:   mov     eax, SYS_wait4          # while (wait4(-1, NULL, WNOHANG, NULL) 
         jg      reap
         jmp     wait
 end:    xor     edi, edi                # exit_group(0)
-        jmp     exit
-fail:   mov     edi, 1                  # exit_group(1)
-exit:   mov     eax, SYS_exit_group
+        mov     eax, SYS_exit_group
         syscall
 
         .balign 8
 set:    .quad   (1 << (SIGINT - 1)) | (1 << (SIGTERM - 1)) | (1 << (SIGCHLD - 1))
 header: .long   0x20080522, 0           # _LINUX_CAPABILITY_VERSION_3, this process
 none:   .zero   24
-path:   .asciz  "/network"

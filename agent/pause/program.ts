@@ -1,10 +1,7 @@
 import { buildElf, type Machine } from './elf.ts';
 import { machineCode } from './machine-code.ts';
 
-/**
- * The sandbox's program as an executable file: `program.amd64.s` says what it does. It enters the network that was
- * mounted at /network, where one was (a warm sandbox, runtime/docker/warm-networks.ts).
- */
+/** The sandbox's program as an executable file: `program.amd64.s` says what it does. */
 export function buildPauseProgram(machine: Machine): Buffer {
   return buildElf(machine, Buffer.from(machineCode[machine], 'base64'));
 }

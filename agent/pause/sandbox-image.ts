@@ -5,9 +5,9 @@ import type { Machine } from './elf.ts';
 import { buildPauseProgram } from './program.ts';
 
 /** The image that Berth makes itself; the number grows with the program. */
-export const ownSandboxImage = 'berth/pause:2';
+export const ownSandboxImage = 'berth/pause:3';
 /** What it was called before: they are removed once no container uses them. */
-export const formerSandboxImages: readonly string[] = ['berth/pause:1'];
+export const formerSandboxImages: readonly string[] = ['berth/pause:1', 'berth/pause:2'];
 
 const pullTimeoutMs = 600_000;
 const path = 'pause';

@@ -19,7 +19,7 @@ export function decidePrivileges(uid: number): Check {
   return uid === 0
     ? ok('running as root')
     : warn(
-        `running as user ${uid}, not as root: volumes in memory are kept on disk, host paths may not be made, and files that containers write as root cannot be removed`,
+        `running as user ${uid}, not as root: volumes in memory are kept on disk, host paths may not be made, files that containers write as root cannot be removed, and pods stay in the engine's network, without Services, names and network policies`,
         'run it with sudo',
       );
 }

@@ -6,11 +6,6 @@ export type * from './container-access.ts';
 /** The container name of a pod's sandbox, as in Kubernetes' Docker runtime. */
 export const sandboxName = 'POD';
 /**
- * The name of a container that only has a network, for a sandbox to enter. It belongs to no pod and is never listed.
- */
-export const networkName = 'NETWORK';
-
-/**
  * Which container this is. Everything here is in labels, so that an agent that starts again knows it from the engine
  * alone.
  */
@@ -70,8 +65,6 @@ export interface ObservedContainer extends ContainerIdentity {
   readonly pid: number | undefined;
   /** What the engine limits it to; undefined where that is not known. */
   readonly limits?: ContainerLimits | undefined;
-  /** Of a sandbox that entered a network which was made before it: the container that has the network. */
-  readonly network?: string | undefined;
   /** Of a sandbox that the agent itself joins to the network: true. */
   readonly routed?: true;
   /** Of such a sandbox: its ports of the machine, which the agent publishes. */

@@ -24,7 +24,8 @@ describe("a pod's own files in /etc", () => {
   it('are written for it, readable by every user', async () => {
     const { mounts, problems } = await files().ensure(build(), '10.1.1.1');
     expect(problems).toEqual([]);
-    expect(mounts.map(({ containerPath, readOnly }) => `${containerPath} ${readOnly}`)).toEqual(['/etc/hosts false']);
+    const listed = mounts.map(({ containerPath, readOnly }) => `${containerPath} ${readOnly}`);
+    expect(listed).toEqual(['/etc/hosts false', '/etc/resolv.conf false']);
     expect(readFileSync(mounts[0]!.hostPath, 'utf8')).toContain('10.1.1.1\tweb\n');
     expect(statSync(mounts[0]!.hostPath).mode & 0o777).toBe(0o644);
     expect(statSync(join(folder, 'u1')).mode & 0o007).toBe(0);

@@ -8,8 +8,8 @@ import { isMissing } from './atomic-files.ts';
 import { createTurns } from './turns.ts';
 
 /**
- * The files that a pod's containers share beside its volumes: /etc/hosts and,
- * where the pod has name servers of its own, /etc/resolv.conf.
+ * The files that a pod's containers share beside its volumes: /etc/hosts and, outside of the machine's network or where
+ * the pod has name servers of its own, /etc/resolv.conf. The engine has none for a network that it does not know.
  */
 export interface EtcFiles {
   /**

@@ -16,8 +16,6 @@ export interface UnsupportedField {
    * for something.
    */
   readonly unless?: readonly unknown[];
-  /** Berth acts on a part of what the field asks for. */
-  readonly inPart?: true;
 }
 
 export const works: FieldSupport = { support: 'works' };
@@ -25,11 +23,6 @@ export const works: FieldSupport = { support: 'works' };
 /** `unless`: the values that ask for nothing, where those are not false and "". */
 export function warned(why: string, ...unless: unknown[]): FieldSupport {
   return { support: 'warned', why, ...(unless.length > 0 && { unless }) };
-}
-
-/** Of a field that is acted on, but not for all that it asks for: `why` says what is missing. */
-export function warnedInPart(why: string): FieldSupport {
-  return { support: 'warned', why, inPart: true };
 }
 
 export function refused(why: string, ...unless: unknown[]): FieldSupport {
@@ -185,7 +178,6 @@ function asksNothing({ support }: CompiledFieldSupport): readonly unknown[] {
 }
 
 function report(support: FieldSupport, path: string, findings: FieldSupportFindings): void {
-  if (support.support === 'warned')
-    findings.warnings.push(`${path} is not acted on${support.inPart ? ' in full' : ''}: ${support.why}`);
+  if (support.support === 'warned') findings.warnings.push(`${path} is not acted on: ${support.why}`);
   if (support.support === 'refused') findings.violations.push(forbidden(path, support.why));
 }

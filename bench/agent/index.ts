@@ -5,12 +5,10 @@ import { benchLogs } from './logs.ts';
 import { benchPods } from './pods.ts';
 import { benchProbes } from './probes.ts';
 import { benchRunning } from './running.ts';
-import { benchWarm } from './warm.ts';
 
 /** Each starts a server and an agent of its own and returns its figures with the bounds they must keep. */
 const parts: Readonly<Record<string, Part>> = {
   pods: benchPods,
-  warm: benchWarm,
   running: benchRunning,
   probes: benchProbes,
   logs: benchLogs,

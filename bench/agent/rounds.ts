@@ -7,7 +7,7 @@ import { inParallel, seconds } from '../figure.ts';
 
 const image = 'berth/busybox:latest';
 /** What the engine runs where it is driven directly. */
-export const floorImages = { sandbox: 'berth/pause:2', container: image };
+export const floorImages = { sandbox: 'berth/pause:3', container: image };
 
 /** Seconds until all pods ran, and until they were gone. */
 export interface Sample {

@@ -10,6 +10,7 @@ import type { ConnectOptions } from '../../client/index.ts';
 import { type DaemonFlags, runDaemon } from '../daemon/daemon.ts';
 import { type AgentTuning, withAgentTuning } from '../flags/agent-flags.ts';
 import { imageOptionsOf } from '../flags/image-flags.ts';
+import { podNetworkOf } from '../flags/pod-network-flag.ts';
 import { parseRestartPeriod } from '../flags/restart-period.ts';
 import { parseRegistration, registrationErrors } from '../join/registration.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
@@ -47,7 +48,7 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
   const { options, held } = await nodeConnection(flags);
   const client = connect(options);
   const imageOptions = imageOptionsOf(flags);
-  const { nodeName, dataDir, sandboxImage, warmSandboxes, maxContainerPids, podNetwork, podRoutes, dockerSocket } = flags;
+  const { nodeName, dataDir, sandboxImage, maxContainerPids, podRoutes, dockerSocket } = flags;
   const staticPodPath = flags.podManifestPath || undefined;
   const maxContainerRestartMs = parseRestartPeriod(flags.maxContainerRestartPeriod);
   try {
@@ -59,9 +60,8 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
           nodeName,
           dataDir,
           sandboxImage,
-          warmSandboxes,
           maxContainerPids,
-          podNetwork,
+          podNetwork: podNetworkOf(flags.podNetwork),
           podRoutes,
           dockerSocket,
           imageOptions,

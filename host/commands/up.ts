@@ -11,7 +11,6 @@ import { restartPeriodHelp } from '../flags/restart-period.ts';
 import { configNews, filesToCheck } from '../flags/scheduler-config-check.ts';
 import { parseSchedulerConfig, schedulerConfigHelp } from '../flags/scheduler-config-flag.ts';
 import { parseStaticPodPath, staticPodsHelp } from '../flags/static-pods-flag.ts';
-import { warmHelp } from '../flags/warm-flag.ts';
 import { type InstallationRecord, readRecord, restoreRecord, writeRecord } from '../installation/installation-record.ts';
 import { pathHint } from '../installation/path-hint.ts';
 import { decideUp, type UpPlan } from '../installation/up-plan.ts';
@@ -78,7 +77,6 @@ export function withSettings(command: Command): Command {
     .option('--node-name <name>', `this machine's name as a node (${asBefore(defaultNodeName())})`)
     .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
     .option('--max-container-restart-period <span>', `${restartPeriodHelp} (${asBefore('5m')})`)
-    .option('--warm-sandboxes <number>', warmHelp)
     .option('--pod-manifest-path <path>', `${staticPodsHelp}; "" for none (${asBefore('none')})`, parseStaticPodPath)
     .option('--scheduler-config <file>', `${schedulerConfigHelp}; "" for none (${asBefore('none')})`, parseSchedulerConfig)
     .option(
@@ -213,7 +211,6 @@ export function argumentsOf(name: ProcessName, settings: Settings): string[] {
         settings.nodeName,
         ...option('--sandbox-image', settings.sandboxImage),
         ...option('--max-container-restart-period', settings.maxContainerRestartPeriod),
-        ...option('--warm-sandboxes', settings.warmSandboxes),
         ...option('--pod-manifest-path', settings.podManifestPath),
         ...option('--metrics-address', settings.agentMetricsAddress),
         ...passedArguments('agent', settings.passed),

@@ -12,7 +12,6 @@ import {
 import { restartPeriodHelp } from './restart-period.ts';
 import { logLevelOption } from './server-flags.ts';
 import { parseStaticPodPath, staticPodsHelp } from './static-pods-flag.ts';
-import { warmError, warmHelp } from './warm-flag.ts';
 
 const pidsHelp =
   'how many processes and threads each container may have; 0 for no limit (default: 4096, or what the machine allows)';
@@ -22,7 +21,6 @@ const mostPids = 4_194_304;
 /** How an agent behaves, wherever it runs; `berth up` and `berth join` take these flags too. */
 export interface AgentTuning extends ImageFlags, RegistrationFlags {
   readonly sandboxImage?: string;
-  readonly warmSandboxes?: number;
   readonly maxContainerRestartPeriod?: string;
   readonly maxContainerPids?: number;
   readonly podManifestPath?: string;
@@ -33,8 +31,7 @@ export interface AgentTuning extends ImageFlags, RegistrationFlags {
 export function withAgentTuning(command: Command): Command {
   command
     .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
-    .option('--warm-sandboxes <number>', warmHelp, parseWarm)
-    .option('--pod-network <kind>', `${podNetworkHelp} (default: engine)`, checkedBy(podNetworkError))
+    .option('--pod-network <kind>', podNetworkHelp, checkedBy(podNetworkError))
     .option('--pod-routes <way>', `${podRoutesHelp} (default: auto)`, checkedBy(podRoutesError))
     .option('--pod-manifest-path <path>', staticPodsHelp, parseStaticPodPath)
     .option('--max-container-restart-period <span>', `${restartPeriodHelp} (default: 5m)`)
@@ -54,9 +51,3 @@ const checkedBy =
     if (error !== undefined) throw new InvalidArgumentError(error);
     return text;
   };
-
-function parseWarm(text: string): number {
-  const error = warmError(text);
-  if (error !== undefined) throw new InvalidArgumentError(error);
-  return Number(text);
-}

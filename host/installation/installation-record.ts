@@ -13,7 +13,6 @@ export interface InstallationRecord {
   readonly joined?: string | undefined;
   readonly sandboxImage?: string | undefined;
   readonly maxContainerRestartPeriod?: string | undefined;
-  readonly warmSandboxes?: string | undefined;
   readonly podManifestPath?: string | undefined;
   readonly schedulerConfig?: string | undefined;
   readonly metricsAddress?: string | undefined;

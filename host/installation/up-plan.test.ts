@@ -106,8 +106,6 @@ describe('the settings of an installation', () => {
     ['--advertise', { advertise: 'web:7443' }],
     ['--node-name', { nodeName: 'Web_1' }],
     ['--sandbox-image', { sandboxImage: 'two words' }],
-    ['--warm-sandboxes', { warmSandboxes: '-1' }],
-    ['--warm-sandboxes', { warmSandboxes: '65' }],
     ['--metrics-address', { metricsAddress: '7444' }],
     ['--history', { history: 'long' }],
     ['--history-size', { historySize: '1Ki' }],

@@ -3,7 +3,6 @@ import { subdomainNameError } from '../../api/meta/names.ts';
 import { defaultHistory, defaultHistorySize, historyErrors } from '../flags/history-flags.ts';
 import { mergePassed, passedChanges, passedErrors, passedOf, typedPassed } from '../flags/passed-flags.ts';
 import { restartPeriodErrors } from '../flags/restart-period.ts';
-import { warmError } from '../flags/warm-flag.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultListen, defaultNodeName, parseListen } from '../paths.ts';
 import type { InstallationRecord } from './installation-record.ts';
@@ -18,7 +17,6 @@ export interface GivenSettings {
   readonly nodeName?: string | undefined;
   readonly sandboxImage?: string | undefined;
   readonly maxContainerRestartPeriod?: string | undefined;
-  readonly warmSandboxes?: string | undefined;
   readonly podManifestPath?: string | undefined;
   readonly schedulerConfig?: string | undefined;
   readonly metricsAddress?: string | undefined;
@@ -35,7 +33,6 @@ const flagNames = {
   nodeName: '--node-name',
   sandboxImage: '--sandbox-image',
   maxContainerRestartPeriod: '--max-container-restart-period',
-  warmSandboxes: '--warm-sandboxes',
   podManifestPath: '--pod-manifest-path',
   schedulerConfig: '--scheduler-config',
   metricsAddress: '--metrics-address',
@@ -53,7 +50,6 @@ export function computeSettings(given: GivenSettings, before: Settings | undefin
     advertise: given.advertise ?? before?.advertise,
     sandboxImage: given.sandboxImage ?? before?.sandboxImage,
     maxContainerRestartPeriod: given.maxContainerRestartPeriod ?? before?.maxContainerRestartPeriod,
-    warmSandboxes: given.warmSandboxes ?? before?.warmSandboxes,
     podManifestPath: (given.podManifestPath ?? before?.podManifestPath) || undefined,
     schedulerConfig: (given.schedulerConfig ?? before?.schedulerConfig) || undefined,
     metricsAddress: given.metricsAddress ?? before?.metricsAddress,
@@ -78,8 +74,6 @@ export function settingsErrors(given: GivenSettings): string[] {
   if (rule) errors.push(`--node-name "${nodeName}" ${rule}`);
   if (sandboxImage !== undefined && !/^\S+$/.test(sandboxImage))
     errors.push(`--sandbox-image "${sandboxImage}" must name an image`);
-  const warm = given.warmSandboxes === undefined ? undefined : warmError(given.warmSandboxes);
-  if (warm !== undefined) errors.push(`--warm-sandboxes "${given.warmSandboxes}" ${warm}`);
   for (const key of ['metricsAddress', 'agentMetricsAddress'] as const) {
     const address = given[key];
     if (address !== undefined && address !== 'off' && parseListen(address) === undefined)

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ExitWith } from '../../cli/program/failure.ts';
 import type { PassedFlags } from '../flags/passed-flags.ts';
+import { podNetworkOf } from '../flags/pod-network-flag.ts';
 import { installation } from '../paths.ts';
 import type { Steps } from '../steps.ts';
 import { listBerthProcesses, type ProcessName } from './berth-processes.ts';
@@ -35,7 +36,8 @@ export async function checkMachine({ steps, passed, ...wanted }: MachineCheck): 
   const { preflight } = await import('../../agent/main.ts');
   steps.wait('looking at this machine');
   const others = listBerthProcesses().filter((each) => each.dataDir !== wanted.dataDir && !each.isKeeper);
-  const checks = await preflight({ ...wanted, others, isRouted: passed?.['--pod-network']?.[0] === 'routed' });
+  const isRouted = podNetworkOf(passed?.['--pod-network']?.[0]) === 'routed';
+  const checks = await preflight({ ...wanted, others, isRouted });
   for (const { level, message, advice = '' } of checks) {
     if (level === 'ok') steps.ok(message);
     else steps[level](message, advice);

@@ -36,22 +36,20 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** `count` hosts, all ready, with these flags of `up` and `join`. What an earlier run has left is removed first. */
-export const createCluster = (count: number, ...flags: readonly string[]): Promise<Cluster> =>
-  createClusterWith({ count, flags, serverFlags: [] });
+/** `count` hosts, all ready; `serverFlags` are of the server's `up`. What an earlier run has left is removed first. */
+export const createCluster = (count: number, ...serverFlags: readonly string[]): Promise<Cluster> =>
+  createClusterWith({ count, serverFlags });
 
 export interface ClusterOptions {
   readonly count: number;
-  /** Of `up` and `join`. */
-  readonly flags: readonly string[];
-  /** Of `up` alone. */
-  readonly serverFlags: readonly string[];
+  /** Of the server's `up`. */
+  readonly serverFlags?: readonly string[];
   /** With 2, h2 is on another link than h1 and h3, with a router between. */
   readonly links?: 1 | 2;
 }
 
-/** The same, with flags of the server. */
-export async function createClusterWith({ count, flags, serverFlags, links = 1 }: ClusterOptions): Promise<Cluster> {
+/** The same, on one link or on two. */
+export async function createClusterWith({ count, serverFlags = [], links = 1 }: ClusterOptions): Promise<Cluster> {
   // Each has a set of its own: hosts of one link are not those of two.
   const set = links === 2 ? 7 : 8;
   const address = `10.117.${set}.1`;
@@ -74,10 +72,10 @@ export async function createClusterWith({ count, flags, serverFlags, links = 1 }
   /** Returns the words of the line that a host joins with. Each host has a configuration of its own. */
   async function start(): Promise<string[]> {
     await must(cluster('up', String(count), '--links', String(links)));
-    await must(berth('h1', 'up', '--detach', '--advertise', address, ...flags, ...serverFlags));
+    await must(berth('h1', 'up', '--detach', '--advertise', address, ...serverFlags));
     const [, ...words] = (await must(berth('h1', 'token', 'create'))).trim().split(' ');
     const others = Array.from({ length: count - 1 }, (_, index) => `h${index + 2}`);
-    await Promise.all(others.map((host) => must(berth(host, ...words, '--detach', ...flags))));
+    await Promise.all(others.map((host) => must(berth(host, ...words, '--detach'))));
     return words;
   }
 

@@ -36,7 +36,7 @@ async function ready(...names: readonly string[]): Promise<void> {
 }
 
 beforeAll(async () => {
-  cluster = await createCluster(2, '--pod-network', 'routed');
+  cluster = await createCluster(2);
   const pods = [
     podOf('all', 'h1', [{ containerPort: 80, hostPort: 8080 }]),
     podOf('own', 'h1', [{ containerPort: 80, hostPort: 8081, hostIP: '127.0.0.1' }]),
@@ -110,11 +110,11 @@ it('keeps other programs from the port, and says of a pod that finds it taken wh
 it('goes on while the agent is away, and is taken again by the next one', async () => {
   await cluster.berth('h2', 'down');
   await cluster.client.pods.create({ ...podOf('second', 'h2', [{ containerPort: 80, hostPort: 8084 }]) });
-  await cluster.berth('h2', 'join', '--detach', '--pod-network', 'routed');
+  await cluster.berth('h2', 'join', '--detach');
   await ready('second');
   await cluster.berth('h2', 'down');
   expect(await ask('h1', '10.117.8.2:8084')).toBe('second');
-  await cluster.berth('h2', 'join', '--detach', '--pod-network', 'routed');
+  await cluster.berth('h2', 'join', '--detach');
   await eventually('the port is held again', async () =>
     (await cluster.exec('h2', 'ss', '-ltn')).stdout.includes('0.0.0.0:8084') ? true : undefined,
   );

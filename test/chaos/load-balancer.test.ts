@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import type { DaemonSet, Pod, Service } from '../../client/index.ts';
 import { eventually, run } from '../e2e/installation.ts';
-import { type Cluster, createClusterWith } from './cluster.ts';
+import { type Cluster, createCluster } from './cluster.ts';
 import { image, namespace } from './pod-churn.ts';
 
 // Two hosts with pods in the routed network, and this machine as a third on their link, which is no part of the
@@ -112,10 +112,7 @@ const longestGap = (answers: readonly Answer[], address: string): number => {
 };
 
 beforeAll(async () => {
-  const pool = `${first}-${third}`;
-  cluster = await createClusterWith({
-    ...{ count: 2, flags: ['--pod-network', 'routed'], serverFlags: ['--load-balancer-addresses', pool] },
-  });
+  cluster = await createCluster(2, '--load-balancer-addresses', `${first}-${third}`);
   await run('ip', ['route', 'replace', '192.0.2.0/24', 'dev', link]);
   // A bridge has the least address of its ports, unless it is set: it would change when a host dies.
   const mac = /ether (\S+)/.exec((await run('ip', ['link', 'show', link])).stdout)?.[1] ?? '';

@@ -54,7 +54,7 @@ export async function takeAccount({ dataDir, nodeName, hostPorts, inside, roots:
     containers: containers.map(({ pod, container, state }) => `${pod}/${container} ${state}`).sort(),
     networks,
     endpoints,
-    links: links.flatMap((line) => /^\d+: (veth[^@:]*)/.exec(line)?.[1] ?? []),
+    links: links.flatMap((line) => /^\d+: ((?:veth|bth)[^@:]*)/.exec(line)?.[1] ?? []),
     mounts: mounts.sort(),
     volumes,
     folders: namesIn(join(dataDir, 'node', nodeName, 'pods')),

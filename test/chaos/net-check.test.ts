@@ -29,7 +29,7 @@ async function isGreen(patienceMs?: number): Promise<void> {
 }
 
 beforeAll(async () => {
-  cluster = await createCluster(2, '--pod-network', 'routed');
+  cluster = await createCluster(2);
 });
 afterAll(async () => {
   await cluster?.close();
@@ -108,7 +108,7 @@ describe('berth net check', () => {
     await cluster.client.pods.create(pod('old'));
     await ready('old');
     await cluster.berth('h2', 'down');
-    await cluster.berth('h2', 'join', '--detach', '--pod-network', 'routed');
+    await cluster.berth('h2', 'join', '--detach');
     await eventually('it is told', async () =>
       (await check()).stdout.includes(
         `h2: pods are still in the engine's network, where other nodes do not reach them: ${namespace}/old\n`,

@@ -143,7 +143,7 @@ const egressOf = (pod: string, ...egress: NonNullable<Spec['egress']>): Spec => 
 const addressOf = (pod: string): string => ends.get(pod)?.address ?? '';
 
 beforeAll(async () => {
-  cluster = await createCluster(2, '--pod-network', 'routed');
+  cluster = await createCluster(2);
   for (const ns of namespaces) await cluster.client.namespaces.create({ metadata: { name: ns, labels: { ns } } });
   await Promise.all(
     all.map(async (pod) => {
@@ -329,7 +329,7 @@ describe('a default deny', () => {
   it('stays in force while the agents are away and when they start again', async () => {
     await cluster.berth('h2', 'down');
     expect(differences(await connected(), expected())).toEqual([]);
-    await cluster.berth('h2', 'join', '--detach', '--pod-network', 'routed');
+    await cluster.berth('h2', 'join', '--detach');
     for (let round = 0; round < 3; round++) expect(differences(await connected(), expected())).toEqual([]);
   });
 
@@ -337,14 +337,14 @@ describe('a default deny', () => {
     await cluster.berth('h2', 'down');
     await cluster.berth('h1', 'down');
     await must('h2', 'nft flush ruleset');
-    const joined = cluster.berth('h2', 'join', '--detach', '--pod-network', 'routed');
+    const joined = cluster.berth('h2', 'join', '--detach');
     await eventually(
       'the table is there',
       async () => ((await must('h2', 'nft list tables')).includes('inet berthpolicy_') ? true : undefined),
       30_000,
     );
     expect(differences(await connected(), expected())).toEqual([]);
-    await cluster.berth('h1', 'up', '--detach', '--advertise', '10.117.8.1', '--pod-network', 'routed');
+    await cluster.berth('h1', 'up', '--detach', '--advertise', '10.117.8.1');
     await joined;
     await verify();
   });

@@ -61,7 +61,7 @@ async function allReachAll(): Promise<void> {
 }
 
 beforeAll(async () => {
-  cluster = await createCluster(2, '--pod-network', 'routed');
+  cluster = await createCluster(2);
 });
 afterAll(async () => {
   await cluster?.close();

@@ -2,7 +2,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import type { Deployment, Pod, Service } from '../../client/index.ts';
-import { metricTables } from '../../hack/metrics.ts';
 import { eventually } from '../e2e/installation.ts';
 import { type Cluster, createCluster } from './cluster.ts';
 import { image, namespace } from './pod-churn.ts';
@@ -120,7 +119,7 @@ const lookUp = async (from: string, name: string): Promise<string> =>
   (await cluster.berth('h1', 'exec', from, '--', 'nslookup', name)).stdout;
 
 beforeAll(async () => {
-  cluster = await createCluster(2, '--pod-network', 'routed');
+  cluster = await createCluster(2);
   await cluster.client.deployments.create(web);
   for (const each of [service, headless]) await cluster.client.services.create(each);
   const subjects = ['--serviceaccount', `${namespace}:default`];
@@ -281,7 +280,7 @@ describe('services', () => {
     expect(asked).toMatch(/web-/);
     expect(await handshake('h2', '10.43.0.1')).toBe('refused\n');
     expect(await berthIn('h1', 'auth', 'whoami')).toContain('system:serviceaccount');
-    await cluster.berth('h2', 'join', '--detach', '--pod-network', 'routed');
+    await cluster.berth('h2', 'join', '--detach');
     await eventually('the resolver answers again', async () =>
       (await must('h2', 'ss -lun')).includes('10.42.1.1:53') ? true : undefined,
     );
@@ -306,15 +305,6 @@ describe('services', () => {
       5_000,
     );
     await bothAnswer('client-h2', 'http://web:8080/index.html');
-  });
-
-  it('show all figures that the documents name for the routed network', async () => {
-    const page = await must('h1', 'curl -sf http://127.0.0.1:7445/metrics');
-    const shown = new Set([...page.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]));
-    const tables = metricTables.filter(({ title }) => title.includes('--pod-network routed'));
-    const named = tables.flatMap(({ table }) => Object.values(table).map(({ name }) => name));
-    expect(named.length).toBeGreaterThan(10);
-    expect(named.filter((name) => !shown.has(name))).toEqual([]);
   });
 
   it('leave nothing on a host that is purged', async () => {

@@ -91,8 +91,7 @@ const isGreen = (patienceMs = 60_000): Promise<string> =>
   );
 
 beforeAll(async () => {
-  const flags = ['--pod-network', 'routed'];
-  cluster = await createClusterWith({ count: 3, flags, serverFlags: [], links: 2 });
+  cluster = await createClusterWith({ count: 3, links: 2 });
   for (const host of nodes) addresses.set(`on-${host}`, await start(podOn(host)));
 });
 afterAll(async () => {

@@ -35,10 +35,7 @@ describe('the metrics of a running Berth', () => {
     const named = metricTables.flatMap(namesIn);
     // Without a limit, without writes to the disk, or on a kernel that does not tell, some figures of containers are
     // absent. The scheduler inside of a server does not compete for a lease.
-    // Those of the routed network are where that is (test/chaos/services.test.ts).
-    const routed = new Set(metricTables.filter(({ title }) => title.includes('--pod-network routed')).flatMap(namesIn));
-    const isOften = (name: string): boolean =>
-      !name.startsWith('container_') && !name.startsWith('leader_election_') && !routed.has(name);
+    const isOften = (name: string): boolean => !name.startsWith('container_') && !name.startsWith('leader_election_');
     const always = named.filter(isOften);
     expect(always.filter((name) => !shown.has(name))).toEqual([]);
     expect([...shown].filter((name) => !named.includes(name ?? ''))).toEqual([]);

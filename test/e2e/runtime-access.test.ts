@@ -250,8 +250,8 @@ describe('attach from the start', () => {
 
 describe('images', () => {
   it('are found by name, short name and id, and not when they are absent', async () => {
-    const image = await f.images.find('berth/pause:2');
-    expect(image?.names).toContain('berth/pause:2');
+    const image = await f.images.find('berth/pause:3');
+    expect(image?.names).toContain('berth/pause:3');
     expect(await f.images.find(image?.id ?? '')).toEqual(image);
     expect(await f.images.find('berth/pause')).toBeUndefined();
     expect(await f.images.find('no-such/image:1')).toBeUndefined();

@@ -50,12 +50,15 @@ export function sandboxSpec({ nodeName, oomScoreAdj }: SpecFacts, config: Routed
       ...(config.ownPorts?.length ? { [label.ports]: JSON.stringify(config.ownPorts) } : {}),
     },
     Healthcheck: noHealthcheck,
+    // An empty namespace, which the agent joins to its network. The engine's network "none" is one as well, but for it
+    // the engine starts its own program once more inside of the container: 750 ms for a start in place of 280.
+    ...(config.address === undefined ? {} : { NetworkDisabled: true }),
     // A sandbox in the machine's network has the machine's name.
     ...(config.hostNetwork ? {} : { Hostname: config.hostname.slice(0, longestHostname) }),
     ...(config.portMappings.length === 0 ? {} : { ExposedPorts: exposedPorts(config.portMappings) }),
     HostConfig: {
       ...runtimeSpec(config),
-      NetworkMode: networkMode(config),
+      ...(config.address === undefined && { NetworkMode: config.hostNetwork ? 'host' : 'bridge' }),
       IpcMode: 'shareable',
       ...usersSpec(config.namespaces),
       ...(Object.keys(config.sysctls).length === 0 ? {} : { Sysctls: config.sysctls }),
@@ -101,11 +104,6 @@ export function containerSpec(
       ...(oomScoreAdj === 0 ? {} : { OomScoreAdj: oomScoreAdj }),
     },
   };
-}
-
-function networkMode({ hostNetwork, address }: { readonly hostNetwork: boolean; readonly address?: string | undefined }): string {
-  if (hostNetwork) return 'host';
-  return address === undefined ? 'bridge' : 'none';
 }
 
 function runtimeSpec({ identity }: SandboxConfig | ContainerConfig): object {

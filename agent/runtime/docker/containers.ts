@@ -11,7 +11,14 @@ import type {
 } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { lackingCapabilities, readEngineStatus } from './capabilities.ts';
-import { type CreateSpec, containerSpec, limitsSpec, sandboxOomScoreAdj, sandboxSpec } from './container-spec.ts';
+import {
+  type CreateSpec,
+  containerSpec,
+  limitsSpec,
+  type RoutedSandboxConfig,
+  sandboxOomScoreAdj,
+  sandboxSpec,
+} from './container-spec.ts';
 import { createContainer as createNamed } from './create.ts';
 import type { Engine } from './engine.ts';
 import type { Inventory } from './inventory.ts';
@@ -20,7 +27,6 @@ import { createReleaseNetworks, type ReleaseNetworks } from './network-release.t
 import type { OomPolicy } from './oom-policy.ts';
 import { listPortProxies } from './port-proxies.ts';
 import { findTakenPort, nameOf, portInUse } from './ports.ts';
-import { type EnteringSandboxConfig, warmSandboxSpec } from './warm-sandbox-spec.ts';
 
 export interface ContainersOptions {
   readonly engine: Engine;
@@ -44,7 +50,7 @@ const removeTimeoutMs = 60_000;
 const notModified = 304;
 
 export interface ContainerCalls extends Omit<ContainerRuntime, 'events' | 'runSandbox'> {
-  runSandbox(config: EnteringSandboxConfig, onCreated?: (id: string) => void): Promise<ObservedContainer>;
+  runSandbox(config: RoutedSandboxConfig, onCreated?: (id: string) => void): Promise<ObservedContainer>;
 }
 
 export function createContainers(options: ContainersOptions): ContainerCalls {
@@ -81,7 +87,7 @@ class EngineContainers implements ContainerCalls {
     return this.#options.inventory.list(podUid);
   }
 
-  async runSandbox(config: EnteringSandboxConfig, onCreated?: (id: string) => void): Promise<ObservedContainer> {
+  async runSandbox(config: RoutedSandboxConfig, onCreated?: (id: string) => void): Promise<ObservedContainer> {
     const { oom, inventory } = this.#options;
     await this.#checkUsers(config);
     let { id, error } = await this.#tryStartSandbox(config, oom.bounded(sandboxOomScoreAdj), onCreated);
@@ -214,14 +220,13 @@ class EngineContainers implements ContainerCalls {
 
   /** A sandbox that did not start is of no use to anyone: it is removed again. */
   async #tryStartSandbox(
-    config: EnteringSandboxConfig,
+    config: RoutedSandboxConfig,
     oomScoreAdj: number,
     onCreated?: (id: string) => void,
   ): Promise<{ id: string; error: unknown }> {
     const facts = { nodeName: this.#options.nodeName, oomScoreAdj, lacking: this.#lacking };
-    const { identity, image, network } = config;
-    const spec = network === undefined ? sandboxSpec(facts, config) : warmSandboxSpec(facts, config, network);
-    const id = await this.#create(identity, image, spec);
+    const { identity, image } = config;
+    const id = await this.#create(identity, image, sandboxSpec(facts, config));
     onCreated?.(id);
     const error = await this.#tryStart(identity, id);
     if (error !== undefined) await this.remove(id);

@@ -15,9 +15,7 @@ import { createLeftoverSweeper } from './leftovers.ts';
 import { createOomKills, type OomKills } from './oom-kills.ts';
 import { createOomPolicy } from './oom-policy.ts';
 import { pidsLimitOf } from './pids-limit.ts';
-import { type RoutedNetwork, withRoutedNetwork } from './routed-runtime.ts';
-import { createWarmNetworks, type WarmNetworks } from './warm-networks.ts';
-import { withWarmNetworks } from './warm-runtime.ts';
+import { type RoutedNetwork, withoutNetwork, withRoutedNetwork } from './routed-runtime.ts';
 
 export interface DockerRuntimeOptions {
   readonly nodeName: string;
@@ -26,8 +24,6 @@ export interface DockerRuntimeOptions {
   readonly timeoutMs?: number;
   /** Receives warnings for the operator. */
   readonly warn?: (message: string) => void;
-  /** How many sandboxes wait for pods, and the image that they are of; by default none. */
-  readonly warm?: { readonly size: number; readonly image: () => Promise<string> };
   /**
    * How many processes and threads each container may have, 0 for no limit.
    * Containers that are there keep what they were made with.
@@ -46,7 +42,6 @@ export interface DockerRuntime {
   readonly images: ImageService;
   readonly access: ContainerAccess;
   readonly commands: CommandRunner;
-  readonly warm: Pick<WarmNetworks, 'run' | 'removeAll' | 'waiting'>;
   /** Frees the kept connections. */
   close(): void;
 }
@@ -64,11 +59,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
   const early = createEarlyOutputs(engine);
   const pidsLimit = pidsLimitOf(options.maxContainerPids);
   const made = withEarlyOutputs(createContainers({ engine, inventory, nodeName, findImage: images.find, oom, pidsLimit }), early);
-  const calls = options.routed === undefined ? made : withRoutedNetwork(made, options.routed);
-  const { size, image } = options.warm ?? { size: 0, image: async () => '' };
-  const { remove } = calls;
-  const warm = createWarmNetworks({ engine, inventory, nodeName, remove, oomScore: oom.bounded, warn, size, image });
-  const containers = withWarmNetworks(calls, warm, inventory);
+  const containers = options.routed === undefined ? withoutNetwork(made) : withRoutedNetwork(made, options.routed);
   const onChange = (id: string | undefined, atMs: number | undefined) => {
     if (id === undefined) inventory.forgetAll();
     else inventory.forget(id, atMs);
@@ -90,7 +81,6 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
       },
     },
     images,
-    warm,
     access: createAccess(engine, inventory, (labels) => labels[label.node] === nodeName, early),
     commands: createCommands({ engine: probed, exits }),
     close() {

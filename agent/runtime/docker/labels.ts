@@ -14,11 +14,7 @@ export const label = {
   restartsInRow: 'io.berth.container.restarts-in-row',
   devices: 'io.berth.container.devices',
   specHash: 'io.berth.container.spec-hash',
-  /** On containers that belong to no pod and wait for one, or waited. */
-  pool: 'io.berth.pool',
-  /** On a sandbox that entered a warm network: the container that has it. */
-  network: 'io.berth.sandbox.network',
-  /** On a sandbox whose address the engine does not know: the pod's address. */
+  /** On a sandbox that the agent joins to its own network: the pod's address, which the engine does not know. */
   ip: 'io.berth.sandbox.ip',
   /** On a sandbox whose ports of the machine the agent publishes itself: these, as JSON. */
   ports: 'io.berth.sandbox.ports',

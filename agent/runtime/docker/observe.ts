@@ -89,7 +89,6 @@ export function observeInspection(inspection: Inspection): ObservedContainer {
     ...(inspection.Config.StopSignal ? { stopSignal: inspection.Config.StopSignal } : {}),
     files: filesOf(inspection),
     limits: limitsOf(inspection),
-    network: inspection.Config.Labels?.[label.network],
     ...routedOf(inspection.Config.Labels),
   };
 }
@@ -127,14 +126,13 @@ export function observeEntry(entry: ListEntry): ObservedContainer {
     error: '',
     ip: addressOf(entry.NetworkSettings?.Networks) ?? entry.Labels?.[label.ip],
     pid: undefined,
-    network: entry.Labels?.[label.network],
     ...routedOf(entry.Labels),
   };
 }
 
-/** A sandbox that the agent itself joins to a network: it has an address and names no container that has it. */
+/** A sandbox that the agent itself joins to a network has its address in a label. */
 function routedOf(labels: Labels | null | undefined): Pick<ObservedContainer, 'routed' | 'hostPorts'> {
-  if (labels?.[label.ip] === undefined || labels[label.network] !== undefined) return {};
+  if (labels?.[label.ip] === undefined) return {};
   const hostPorts = hostPortsOf(labels);
   return { routed: true, ...(hostPorts.length > 0 && { hostPorts }) };
 }

@@ -26,7 +26,7 @@ class World {
   joined: ReadonlySet<string> | undefined;
   isWanted = true;
   duringList = async (): Promise<void> => {};
-  readonly calls: ContainerCalls;
+  readonly calls: ReturnType<typeof withRoutedNetwork>;
 
   constructor() {
     this.calls = withRoutedNetwork(this.#engine(), this.#network());

@@ -2,7 +2,7 @@ import { type HostPorts, PortTakenError } from '../../host-ports/host-ports.ts';
 import { canPublish, isOnLoopback } from '../../host-ports/table-service.ts';
 import type { JoiningPod } from '../../pod-network/link-gate.ts';
 import { wordsOf } from '../../words-of.ts';
-import type { ObservedContainer, PortMapping, SandboxConfig } from '../runtime.ts';
+import type { ContainerRuntime, CreatedSandbox, ObservedContainer, PortMapping, SandboxConfig } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { ContainerCalls } from './containers.ts';
 import { portUnavailable } from './ports.ts';
@@ -40,12 +40,13 @@ export interface RoutedNetwork {
 
 /**
  * The engine's calls, with sandboxes that the agent joins to a network of its own. The engine is asked for none; the
- * address stands in a label, so that it is known again whatever happens to the agent.
+ * address stands in a label, so that it is known again whatever happens to the agent. It is known before the sandbox
+ * runs, so that containers are created while it starts.
  *
  * Pods with ports of the machine for SCTP or at IPv6 addresses stay in the engine's network, which alone publishes
  * them.
  */
-export function withRoutedNetwork(calls: ContainerCalls, network: RoutedNetwork): ContainerCalls {
+export function withRoutedNetwork(calls: ContainerCalls, network: RoutedNetwork): Calls {
   const routed = new RoutedSandboxes(calls, network);
   return {
     ...calls,
@@ -53,7 +54,7 @@ export function withRoutedNetwork(calls: ContainerCalls, network: RoutedNetwork)
     runSandbox: (config, onCreated) =>
       network.isWanted && !config.hostNetwork && config.portMappings.every(canPublish)
         ? routed.run(config, onCreated)
-        : calls.runSandbox(config, onCreated),
+        : calls.runSandbox(config),
     async stop(id, gracePeriodSeconds) {
       await calls.stop(id, gracePeriodSeconds);
       await routed.leave(id);
@@ -61,6 +62,12 @@ export function withRoutedNetwork(calls: ContainerCalls, network: RoutedNetwork)
     remove: (id) => routed.remove(id),
   };
 }
+
+/** All sandboxes in the engine's network: their addresses are not known before they run. */
+export const withoutNetwork = (calls: ContainerCalls): Calls => ({ ...calls, runSandbox: (config) => calls.runSandbox(config) });
+
+type Calls = Omit<ContainerRuntime, 'events'>;
+type OnCreated = (sandbox: CreatedSandbox) => void;
 
 class RoutedSandboxes {
   readonly #calls: ContainerCalls;
@@ -79,7 +86,7 @@ class RoutedSandboxes {
     this.#network = network;
   }
 
-  async run(config: SandboxConfig, onCreated?: (id: string) => void): Promise<ObservedContainer> {
+  async run(config: SandboxConfig, onCreated?: OnCreated): Promise<ObservedContainer> {
     const holder = holderOf(config.identity);
     this.#beingMade.add(holder);
     try {
@@ -89,7 +96,7 @@ class RoutedSandboxes {
     }
   }
 
-  async #make(config: SandboxConfig, holder: string, onCreated?: (id: string) => void): Promise<ObservedContainer> {
+  async #make(config: SandboxConfig, holder: string, onCreated?: OnCreated): Promise<ObservedContainer> {
     this.#learned ??= this.list().catch((error: unknown) => {
       this.#learned = undefined;
       throw error;
@@ -114,11 +121,11 @@ class RoutedSandboxes {
   async #runHolding(
     config: SandboxConfig & { readonly ownPorts: readonly PortMapping[] },
     holder: string,
-    onCreated?: (id: string) => void,
+    onCreated?: OnCreated,
   ): Promise<ObservedContainer> {
     try {
       const address = this.#take(holder);
-      const sandbox = await this.#calls.runSandbox({ ...config, address }, onCreated);
+      const sandbox = await this.#calls.runSandbox({ ...config, address }, (id) => onCreated?.({ id, ip: address }));
       this.#held.set(sandbox.id, { address, holder });
       return { ...sandbox, ip: address };
     } catch (error) {

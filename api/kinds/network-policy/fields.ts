@@ -1,8 +1,8 @@
-import { type FieldSupportTable, warnedInPart } from '../field-support.ts';
+import { type FieldSupportTable, works } from '../field-support.ts';
 import { metadataFields } from '../metadata-fields.ts';
 
 /** What Berth does with each field of a NetworkPolicy: nodes with the routed network enforce it. */
 export const networkPolicyFields: FieldSupportTable = {
   ...metadataFields,
-  spec: warnedInPart("nodes with --pod-network routed enforce network policies; nodes with the engine's network do not"),
+  spec: works,
 };

@@ -89,12 +89,9 @@ describe('a network policy', () => {
     expect(spec?.egress?.[0]?.ports?.map(({ protocol }) => protocol)).toEqual(['UDP', 'TCP']);
   });
 
-  it('is stored with a warning of nodes that do not enforce it, and one of each port with SCTP', () => {
-    const stored =
-      "spec is not acted on in full: nodes with --pod-network routed enforce network policies; nodes with the engine's network do not";
-    expect(kind.warnings?.(policyOf())).toEqual([stored]);
+  it('is stored with a warning of each port with SCTP', () => {
+    expect(kind.warnings?.(policyOf())).toEqual([]);
     expect(kind.warnings?.(policyOf({ ...port({ port: 1 }), egress: [{ ports: [{}, { protocol: 'SCTP' }] }] }))).toEqual([
-      stored,
       "spec.egress[0].ports[1].protocol is not acted on: SCTP is not carried by Berth's network",
     ]);
   });

@@ -227,12 +227,8 @@ describe('a change of a service', () => {
 });
 
 describe('what is told of a service', () => {
-  it('is which nodes carry it, once', () => {
-    expect(kind.warnings?.({ spec: { ports: [{ port: 80 }], selector: { a: 'b' } } })).toEqual([
-      "spec is not acted on in full: nodes with --pod-network routed carry a Service's connections and answer its name; " +
-        "nodes with the engine's network do not",
-    ]);
-  });
+  it('is nothing: nodes carry it', () =>
+    expect(kind.warnings?.({ spec: { ports: [{ port: 80 }], selector: { a: 'b' } } })).toEqual([]));
 
   it('is what kubectl shows', () => {
     expect(kindOf('svc')).toBe(kind);
