@@ -47,12 +47,15 @@ export interface NetworkMachine {
  * to the engine's network keeps the other for the pods that are in it.
  */
 export function openPodNetwork(options: AgentOptions & { readonly nodeDir: string }): OpenedPodNetwork | undefined {
-  const { client, server, nodeName, dataDir, nodeDir, podNetwork, logger, clock = systemClock } = options;
+  const { client, server, nodeName, dataDir, nodeDir, podNetwork, podRoutes: choice, logger, clock = systemClock } = options;
   const isWanted = podNetwork === 'routed';
   if (!isWanted && !hasPodNetwork(nodeDir)) return undefined;
   const networks = createInformer<NodeNetwork>({ client: client.nodeNetworks, name: 'nodenetworks', clock, logger });
   const gate = new PolicyGate(clock);
-  const network = new NodePodNetwork({ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger, gate });
+  const network = new NodePodNetwork({
+    ...{ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger, gate },
+    ...(choice && { choice }),
+  });
   const links = new ServiceLinks(clock);
   let draining: Draining | undefined;
   let table: Pick<ServiceTable, 'status'> | undefined;

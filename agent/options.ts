@@ -28,6 +28,8 @@ export interface AgentOptions {
   readonly maxContainerPids?: number | undefined;
   /** Where new pods get their addresses: from the engine's own network (default) or from the node's range. */
   readonly podNetwork?: 'engine' | 'routed' | undefined;
+  /** Which way packets take to pods of other nodes in the routed network; "auto" where not said. */
+  readonly podRoutes?: 'auto' | 'direct' | 'vxlan' | undefined;
   readonly dockerSocket?: string | undefined;
   /** The longest that a container which ends again and again waits for its next run; 5 minutes where not said. */
   readonly maxContainerRestartMs?: number | undefined;

@@ -13,7 +13,15 @@ const peer = (n: number, change: Partial<PeerFacts> = {}): PeerFacts => ({
   ...change,
 });
 const plan: NetworkPlan = {
-  ...{ range: '10.42.1.0/24', gateway: '10.42.1.1', gatewayLink: 'bgw1', mtu: 1450, neighbours: [] },
+  ...{
+    range: '10.42.1.0/24',
+    gateway: '10.42.1.1',
+    gatewayLink: 'bgw1',
+    mtu: 1450,
+    fullMtu: 1450,
+    small: new Map(),
+    neighbours: [],
+  },
   ...{ services: ['10.43.0.0/16'], tunnel: 'bvx1', table: 'berth-1', hasForward: '' },
 };
 const machine: MachineFacts = {
@@ -24,7 +32,7 @@ const machine: MachineFacts = {
     ['10.42.3.1', { dev: 'bvx1', gateway: '10.42.3.0' }],
   ]),
 };
-const state = { plan, why: '', domain: 'cluster.local', refused: [] };
+const state = { plan, why: '', domain: 'cluster.local', refused: [], damaged: new Set<string>() };
 const facts: NetFacts = {
   ...{ nodeName: 'h1', state, machine, own: answered, peers: [peer(2), peer(3)] },
   ...{ table: { table: 'berth_1_0', waiting: 0 }, enginePods: [] },
@@ -43,8 +51,8 @@ describe('a node', () => {
     expect(check()).toEqual({
       ...{ nodeName: 'h1', podNetwork: 'routed', podCIDR: '10.42.1.0/24', mtu: 1450, enginePods: 0 },
       peers: [
-        { nodeName: 'h2', gateway: '10.42.2.1', way: 'direct', reached: true },
-        { nodeName: 'h3', gateway: '10.42.3.1', way: 'tunnel', reached: true },
+        { nodeName: 'h2', gateway: '10.42.2.1', way: 'direct', reached: true, mtu: 1450 },
+        { nodeName: 'h3', gateway: '10.42.3.1', way: 'tunnel', reached: true, mtu: 1450 },
       ],
       items: ['network', 'routes', 'firewall', 'services', 'names', 'mtu', 'nodes', 'pods'].map((name) => ({
         check: name,
@@ -135,6 +143,33 @@ describe('another node', () => {
     expect(wrong(seen({ large: silent }))).toEqual([
       'mtu: packets of 1450 bytes, which pods send, do not get through to node h2, while small ones do',
     ]));
+
+  it('behind a link with a smaller MTU is told with what it is, and what there is room for', () => {
+    const learned = new Map([...machine.ways, ['10.42.3.1', { dev: 'bvx1', gateway: '10.42.3.0', mtu: 1_350 }]] as const);
+    // Packets beyond it are sent in fragments.
+    const found = check({ machine: { ...machine, ways: learned } });
+    expect(wrong(found)).toEqual([
+      "mtu: the network between this node and node h3 has an MTU of 1400: pods' packets may have 1350 bytes, not 1450",
+    ]);
+    expect(found.items?.find(({ ok }) => !ok)?.remedy).toMatch(/towards 10\.0\.0\.3 to 1400 and restart the agent$/);
+    expect(found.peers?.map(({ mtu }) => mtu)).toEqual([1_450, 1_350]);
+    const measured = { ...state, plan: { ...plan, small: new Map([['h2', 1_300]]) } };
+    const bare = check({ state: measured, peers: [peer(2, { large: silent }), peer(3)] });
+    expect(wrong(bare)).toEqual([
+      "mtu: the network between this node and node h2 has an MTU of 1300: pods' packets may have 1300 bytes, not 1450",
+    ]);
+  });
+
+  it('that drops damaged packets is told with the package that is missing', () => {
+    const found = check({
+      state: { ...state, damaged: new Set(['h3']) },
+      peers: [peer(2), peer(3, { small: silent, large: undefined })],
+    });
+    expect(wrong(found)).toEqual([
+      expect.stringMatching(/^nodes: packets through the tunnel reach node h3 with wrong checksums/),
+    ]);
+    expect(found.items?.find(({ ok }) => !ok)?.remedy).toMatch(/package ethtool/);
+  });
 
   it('whose range is refused is told', () =>
     expect(wrong(check({ state: { ...state, refused: ['pods of node h4 cannot be reached from here: ...'] } }))).toEqual([

@@ -1,9 +1,10 @@
 import type { NetCheck, NetCheckItem, NetCheckPeer } from '../../api/generated/types.ts';
 import type { NetworkState } from '../pod-network/node-pod-network.ts';
-import type { Neighbour } from '../pod-network/node-routes.ts';
+import { type Neighbour, tunnelOverhead, tunnelPort } from '../pod-network/node-routes.ts';
 import type { NetworkPlan } from '../pod-network/pod-network.ts';
+import { offloading } from '../pod-network/way-measurer.ts';
 import type { ServiceTableStatus } from '../service-table/service-table.ts';
-import type { ProbeResult } from './dns-probe.ts';
+import { isReached, type ProbeResult } from './dns-probe.ts';
 import type { MachineFacts } from './machine-facts.ts';
 
 /** Another node with what came back from its gateway. */
@@ -40,7 +41,6 @@ interface Problem {
   readonly remedy: string;
 }
 
-const tunnelPort = 8472;
 /** So many pods are named. */
 const mostNamed = 5;
 const restored =
@@ -69,8 +69,8 @@ export function computeNetCheck({ nodeName, state, machine, ...facts }: NetFacts
       ...itemsOf('firewall', firewallProblems(plan, machine)),
       ...itemsOf('services', serviceProblems(facts.table, machine)),
       ...itemsOf('names', nameProblems(plan, facts.own)),
-      ...itemsOf('mtu', mtuProblems(plan, facts.peers)),
-      ...itemsOf('nodes', nodeProblems(plan, machine, facts.peers, state.refused)),
+      ...itemsOf('mtu', mtuProblems(plan, machine, facts.peers)),
+      ...itemsOf('nodes', nodeProblems(plan, machine, facts.peers, state)),
       ...itemsOf('pods', podProblems(facts.enginePods)),
     ],
   };
@@ -85,11 +85,35 @@ function wayTo({ address, gateway }: PeerFacts, { tunnel }: NetworkPlan, { ways 
   return way?.gateway === address ? 'direct' : '';
 }
 
-/** A machine that says that nothing listens there was reached. */
-const isReached = ({ result }: ProbeResult): boolean => result === 'answered' || result === 'refused';
+/**
+ * What a way has room for where it is less than the machine's own interface has; undefined: as much, or not known.
+ * Packets beyond what a router has said are sent in fragments, so that they may be answered as well.
+ */
+function roomOf(
+  { name, gateway, large }: PeerFacts,
+  { fullMtu, small }: NetworkPlan,
+  { ways }: MachineFacts,
+): number | undefined {
+  if (large === undefined) return undefined;
+  const told = ways.get(gateway)?.mtu ?? fullMtu;
+  if (told < fullMtu) return told;
+  return isReached(large) ? undefined : small.get(name);
+}
+
+/** The nodes to which the way seems to have changed since it was measured. Pure. */
+export function measuredOtherwise({ state: { plan }, machine, peers }: NetFacts): string[] {
+  if (plan === undefined || typeof machine === 'string') return [];
+  const changed = peers.filter((peer) => {
+    if (peer.large === undefined) return false;
+    const isLess = roomOf(peer, plan, machine) !== undefined || !isReached(peer.large);
+    return isLess !== plan.small.has(peer.name);
+  });
+  return changed.map(({ name }) => name);
+}
 
 const peerOf = (peer: PeerFacts, plan: NetworkPlan, machine: MachineFacts): NetCheckPeer => ({
   ...{ nodeName: peer.name, gateway: peer.gateway, way: wayTo(peer, plan, machine), reached: isReached(peer.small) },
+  ...(isReached(peer.small) && { mtu: roomOf(peer, plan, machine) ?? plan.fullMtu }),
 });
 
 function routeProblems(plan: NetworkPlan, machine: MachineFacts, peers: readonly PeerFacts[]): Problem[] {
@@ -155,25 +179,45 @@ function describe(probe: ProbeResult): string {
   }
 }
 
-function mtuProblems({ mtu }: NetworkPlan, peers: readonly PeerFacts[]): Problem[] {
-  const small = peers.filter(({ large }) => large !== undefined && !isReached(large));
-  return small.map(({ name, address }) => ({
-    problem: `packets of ${mtu} bytes, which pods send, do not get through to node ${name}, while small ones do`,
-    remedy: `make the MTU of this machine's interface towards ${address} what the network between both carries, and restart the agent`,
-  }));
+function mtuProblems(plan: NetworkPlan, machine: MachineFacts, peers: readonly PeerFacts[]): Problem[] {
+  return peers.flatMap((peer) => {
+    const { name, address, large } = peer;
+    const room = roomOf(peer, plan, machine);
+    const link = `this machine's interface towards ${address}`;
+    if (room !== undefined) {
+      const between = wayTo(peer, plan, machine) === 'tunnel' ? room + tunnelOverhead : room;
+      return {
+        problem: `the network between this node and node ${name} has an MTU of ${between}: pods' packets may have ${room} bytes, not ${plan.fullMtu}`,
+        remedy: `pods are held to ${room} bytes towards it; raise the MTU of the network between, or set that of ${link} to ${room + tunnelOverhead} and restart the agent`,
+      };
+    }
+    if (large === undefined || isReached(large)) return [];
+    return {
+      problem: `packets of ${plan.fullMtu} bytes, which pods send, do not get through to node ${name}, while small ones do`,
+      remedy: `the agent measures what does, within a minute; set the MTU of ${link} to what the network between both carries, and restart the agent`,
+    };
+  });
 }
 
 function nodeProblems(
   plan: NetworkPlan,
   machine: MachineFacts,
   peers: readonly PeerFacts[],
-  refused: readonly string[],
+  { refused, damaged }: NetworkState,
 ): Problem[] {
-  const lost = peers.filter(({ small }) => !isReached(small));
+  const lost = peers.filter(({ small, name }) => !isReached(small) && !damaged.has(name));
   return [
+    ...peers.filter(({ name }) => damaged.has(name)).map(({ name }) => damagedWay(name, plan)),
     ...lost.map((peer) => lostNode(peer, wayTo(peer, plan, machine))),
     ...refused.map((problem) => ({ problem, remedy: 'delete the Node that is not to have the range; it gets another one' })),
   ];
+}
+
+function damagedWay(name: string, { tunnel }: NetworkPlan): Problem {
+  return {
+    problem: `packets through the tunnel reach node ${name} with wrong checksums, and are dropped there: this machine's network card does not finish them`,
+    remedy: `install the package ethtool: within a minute the agent lets the kernel compute them ("ethtool -K ${tunnel} ${offloading} off")`,
+  };
 }
 
 function lostNode({ name, address, gateway, range, small }: PeerFacts, way: string): Problem {

@@ -21,6 +21,9 @@ export interface Probe {
   readonly packetSize?: number;
 }
 
+/** A machine that says that nothing listens there was reached. */
+export const isReached = ({ result }: ProbeResult): boolean => result === 'answered' || result === 'refused';
+
 const dnsPort = 53;
 const ipAndUdpHeaders = 28;
 const tries = 2;

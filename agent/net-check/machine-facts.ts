@@ -1,5 +1,6 @@
 import type { NetworkPlan } from '../pod-network/pod-network.ts';
 import { feed, type Shell } from '../pod-network/shell.ts';
+import { mtuOf } from '../pod-network/way-measurer.ts';
 
 /** What the machine has of its network. */
 export interface MachineFacts {
@@ -20,6 +21,8 @@ export interface MachineFacts {
 export interface Way {
   readonly dev?: string;
   readonly gateway?: string;
+  /** What a router has said that it has room for, in bytes. */
+  readonly mtu?: number;
 }
 
 /** Reads what a plan speaks of, in one shell. Throws an Error when that cannot be done. */
@@ -45,8 +48,9 @@ interface AddressEntry {
   readonly addr_info?: readonly { readonly local?: string }[];
 }
 
-interface RouteEntry extends Way {
+interface RouteEntry extends Omit<Way, 'mtu'> {
   readonly dst?: string;
+  readonly metrics?: readonly { readonly mtu?: number }[];
 }
 
 /** What the script prints. Pure. */
@@ -63,8 +67,10 @@ export function parseMachine(text: string, gateway: string): MachineFacts {
   };
 }
 
-const wayOf = ({ dst, dev, gateway }: RouteEntry): [string, Way][] =>
-  dst === undefined ? [] : [[dst, { ...(dev && { dev }), ...(gateway && { gateway }) }]];
+function wayOf({ dst, dev, gateway, metrics }: RouteEntry): [string, Way][] {
+  const mtu = mtuOf({ metrics });
+  return dst === undefined ? [] : [[dst, { ...(dev && { dev }), ...(gateway && { gateway }), ...(mtu && { mtu }) }]];
+}
 
 /** What has no entries may print nothing. */
 const jsonOf = <T>(text: string): readonly T[] => (text.trim() === '' ? [] : (JSON.parse(text) as readonly T[]));

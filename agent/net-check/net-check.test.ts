@@ -21,21 +21,29 @@ const pods = [
 const neighbour = (n: number) => ({ name: `h${n}`, address: `10.0.0.${n}`, range: parseAddressRange(`10.42.${n}.0/24`) });
 const state: NetworkState = {
   plan: {
-    ...{ range: '10.42.1.0/24', gateway: '10.42.1.1', gatewayLink: 'bgw1', mtu: 1450 },
+    ...{
+      range: '10.42.1.0/24',
+      gateway: '10.42.1.1',
+      gatewayLink: 'bgw1',
+      mtu: 1450,
+      fullMtu: 1450,
+      small: new Map([['h3', 1_400]]),
+    },
     ...{ neighbours: [neighbour(3), neighbour(2)], services: [], tunnel: 'bvx1', table: 'berth-1', hasForward: 'true' },
   },
-  ...{ why: '', domain: 'example.org', refused: [] },
+  ...{ why: '', domain: 'example.org', refused: [], damaged: new Set() },
 };
 
 let asked: string[] = [];
+let again: string[] = [];
 const run = (change: Partial<NetCheckOptions> = {}, results: Record<string, ProbeResult['result']> = {}) => {
-  asked = [];
+  [asked, again] = [[], []];
   const probe = async ({ address, name, packetSize = 0 }: Probe): Promise<ProbeResult> => {
     asked.push(`${name} at ${address} with ${packetSize}`);
     return { result: results[address] ?? 'answered', why: '' } as ProbeResult;
   };
   const shell = { run: async () => '1\n,\nyes\n,\n,\n,\n,\n' };
-  const network = { isWanted: true, state: () => state };
+  const network = { isWanted: true, state: () => state, measureAgain: (names: readonly string[]) => again.push(...names) };
   const options = { nodeName: 'h1', pods: { list: () => pods }, network, serviceTable: () => undefined, shell, probe };
   return createNetCheck({ ...options, ...change })(new AbortController().signal);
 };
@@ -54,6 +62,13 @@ it("asks the node's resolver and those of the others by name, with large packets
   ]);
 });
 
+it('has ways measured again that carry more, or less, than was measured', async () => {
+  await run();
+  expect(again).toEqual(['h3']);
+  await run({}, { '10.42.3.1': 'silent' });
+  expect(again).toEqual([]);
+});
+
 it('counts pods in the other network, and names those that need not be there', async () => {
   const { enginePods, items = [] } = await run();
   expect(enginePods).toBe(2);
@@ -67,13 +82,13 @@ it('says why the machine cannot be read', async () => {
 
 it('asks nothing where there is no network yet', async () => {
   const none = { ...state, plan: undefined, why: 'it has no range' };
-  const found = await run({ network: { isWanted: true, state: () => none } });
+  const found = await run({ network: { isWanted: true, state: () => none, measureAgain: () => {} } });
   expect([asked, found.items?.[0]?.problem]).toEqual([[], 'it has no range']);
 });
 
 it.each([
   ['has never had the routed network', undefined, 3],
-  ["is back in the engine's", { isWanted: false, state: () => state }, 2],
+  ["is back in the engine's", { isWanted: false, state: () => state, measureAgain: () => {} }, 2],
 ] as const)('of a node that %s only counts pods', async (_, network, enginePods) => {
   expect(await run({ network })).toEqual({ nodeName: 'h1', podNetwork: 'engine', enginePods });
   expect(asked).toEqual([]);

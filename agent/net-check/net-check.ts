@@ -10,9 +10,10 @@ import type { NetworkState, NodePodNetwork } from '../pod-network/node-pod-netwo
 import type { Neighbour } from '../pod-network/node-routes.ts';
 import type { NetworkPlan } from '../pod-network/pod-network.ts';
 import { createShell, type Shell } from '../pod-network/shell.ts';
+import { forgetLearned } from '../pod-network/way-measurer.ts';
 import type { ServiceTable } from '../service-table/service-table.ts';
 import { wordsOf } from '../words-of.ts';
-import { computeNetCheck, type EnginePod, type PeerFacts } from './compute-net-check.ts';
+import { computeNetCheck, type EnginePod, measuredOtherwise, type NetFacts, type PeerFacts } from './compute-net-check.ts';
 import { type Probe, type ProbeResult, probeResolver } from './dns-probe.ts';
 import { type MachineFacts, readMachine } from './machine-facts.ts';
 
@@ -24,7 +25,7 @@ export interface NetCheckOptions {
   /** The node's. */
   readonly pods: { list(): readonly Pod[] };
   /** Undefined: all pods are in the engine's network. */
-  readonly network: Pick<NodePodNetwork, 'isWanted' | 'state'> | undefined;
+  readonly network: Pick<NodePodNetwork, 'isWanted' | 'state' | 'measureAgain'> | undefined;
   /** What carries Services; undefined: nothing, or not yet. */
   readonly serviceTable: () => Pick<ServiceTable, 'status'> | undefined;
   readonly shell?: Shell;
@@ -47,7 +48,10 @@ export function createNetCheck(options: NetCheckOptions): NetCheckSource {
     const state = network.state();
     const found = await look(options, shell, state, signal);
     const enginePods = enginePodsOf(pods.list(), state.plan?.range);
-    return computeNetCheck({ nodeName, state, ...found, table: serviceTable()?.status(), enginePods });
+    const facts: NetFacts = { nodeName, state, ...found, table: serviceTable()?.status(), enginePods };
+    const changed = measuredOtherwise(facts);
+    if (changed.length > 0) network.measureAgain(changed);
+    return computeNetCheck(facts);
   };
 }
 
@@ -59,12 +63,11 @@ async function look({ probe = probeResolver }: NetCheckOptions, shell: Shell, st
   const limit = createLimit(probesAtOnce);
   const ask = (address: string, packetSize?: number) =>
     limit(() => probe({ address, name, ...(packetSize !== undefined && { packetSize }) }, signal));
-  const [machine, own, peers] = await Promise.all([
-    machineOf(shell, plan, neighbours),
-    ask(plan.gateway),
-    Promise.all(neighbours.map((each) => peerOf(each, plan, ask))),
-  ]);
-  return { machine, own, peers };
+  // Else the kernel would go on with what a router said that is not there any more.
+  if (plan.small.size > 0) await shell.run(forgetLearned).catch(() => {});
+  const [own, peers] = await Promise.all([ask(plan.gateway), Promise.all(neighbours.map((each) => peerOf(each, plan, ask)))]);
+  // Afterwards: it has what routers said to the large packets.
+  return { machine: await machineOf(shell, plan, neighbours), own, peers };
 }
 
 async function machineOf(shell: Shell, plan: NetworkPlan, neighbours: readonly Neighbour[]): Promise<MachineFacts | string> {
@@ -81,12 +84,12 @@ async function machineOf(shell: Shell, plan: NetworkPlan, neighbours: readonly N
 
 async function peerOf(
   neighbour: Neighbour,
-  { mtu }: NetworkPlan,
+  { fullMtu }: NetworkPlan,
   ask: (address: string, packetSize?: number) => Promise<ProbeResult>,
 ): Promise<PeerFacts> {
   const gateway = gatewayAddressOf(neighbour.range);
   const small = await ask(gateway);
-  return { ...neighbour, gateway, small, ...(small.result === 'answered' && { large: await ask(gateway, mtu) }) };
+  return { ...neighbour, gateway, small, ...(small.result === 'answered' && { large: await ask(gateway, fullMtu) }) };
 }
 
 /** Pods with an address that is not of the node's range. */

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import { parseAddressRange } from '../../api/meta/address-range.ts';
 import { isOurs, linkNameOf, macOf, tagOf } from './link-commands.ts';
-import { linkTo } from './node-routes.ts';
+import { hopTo, routeCommands } from './node-routes.ts';
 
 it('gives each link a name of 15 characters that says nothing of others', () => {
   const owner = { dataDir: '/d', nodeName: 'n' };
@@ -15,8 +16,21 @@ it('gives each link a name of 15 characters that says nothing of others', () => 
 it('computes hardware addresses that are no vendor’s', () => expect(macOf('10.42.1.2')).toBe('0a:58:0a:2a:01:02'));
 
 it.each([
-  ['[{"dst":"10.0.0.2","dev":"eth0","prefsrc":"10.0.0.1"}]', 'eth0'],
-  ['[{"dst":"10.9.0.2","gateway":"10.0.0.254","dev":"eth0"}]', undefined],
+  ['[{"dst":"10.0.0.2","dev":"eth0","prefsrc":"10.0.0.1"}]', { dev: 'eth0' }],
+  ['[{"dst":"10.9.0.2","gateway":"10.0.0.254","dev":"eth0"}]', { dev: 'eth0', via: '10.0.0.254' }],
   ['[{"type":"local","dst":"10.0.0.1","dev":"lo"}]', undefined],
   ['[]', undefined],
-])('reads of %s the link to a neighbour', (answer, dev) => expect(linkTo(answer)).toBe(dev));
+])('reads of %s the way to a neighbour', (answer, hop) => expect(hopTo(answer)).toEqual(hop));
+
+it('leads to pods with the size that was measured, and to the gateway without', () => {
+  const neighbour = { name: 'h2', address: '10.0.0.2', range: parseAddressRange('10.42.2.0/24') };
+  const direct = { way: 'direct', dev: 'eth0' } as const;
+  expect(routeCommands(neighbour, direct).routes).toEqual(['route replace 10.42.2.0/24 via 10.0.0.2 dev eth0']);
+  expect(routeCommands(neighbour, direct, 1_350).routes).toEqual([
+    'route replace 10.42.2.1/32 via 10.0.0.2 dev eth0',
+    'route replace 10.42.2.0/24 via 10.0.0.2 dev eth0 mtu 1350',
+  ]);
+  expect(routeCommands(neighbour, { ...direct, via: '10.0.0.254' }).routes).toEqual([
+    'route replace 10.42.2.0/24 via 10.0.0.254 dev eth0',
+  ]);
+});

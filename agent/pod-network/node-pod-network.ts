@@ -13,9 +13,11 @@ import { wordsOf } from '../words-of.ts';
 import { namesAddressOf } from './gateway-link.ts';
 import { type ClusterNetwork, type Kept, ownerOf, rangesOf, readKept, readNet, writeKept } from './kept-network.ts';
 import type { JoiningPod, LinkGate } from './link-gate.ts';
+import type { WayChoice } from './neighbour-routes.ts';
 import { computeNeighbours, rangeTextOf } from './neighbours.ts';
 import { type JoinedPod, type NetworkPlan, PodNetwork } from './pod-network.ts';
 import { createShell, type Shell } from './shell.ts';
+import { WayMeasurer } from './way-measurer.ts';
 
 export interface NodePodNetworkOptions {
   readonly nodeName: string;
@@ -25,6 +27,8 @@ export interface NodePodNetworkOptions {
   readonly nodeDir: string;
   /** Whether new pods are to be in it; else it is kept for those that are. */
   readonly isWanted: boolean;
+  /** Which way packets take to pods of other nodes; absent: auto. */
+  readonly choice?: WayChoice;
   readonly networks: Pick<Informer<NodeNetwork>, 'lister' | 'addHandler' | 'waitForSync'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -41,6 +45,8 @@ export interface NetworkState {
   readonly domain: string;
   /** Nodes without a route: a sentence each. */
   readonly refused: readonly string[];
+  /** Nodes that drop packets for their checksums, where that could not be remedied. */
+  readonly damaged: ReadonlySet<string>;
 }
 
 /** What carries Services and names on this node. */
@@ -71,6 +77,7 @@ export class NodePodNetwork implements RoutedNetwork {
   readonly #ground: Promise<ServicesGround>;
   #hasGround: (ground: ServicesGround) => void = () => {};
   #network: PodNetwork | undefined;
+  #measurer: WayMeasurer | undefined;
   #address = '';
   /** For pods that wait. */
   #why: string;
@@ -163,7 +170,13 @@ export class NodePodNetwork implements RoutedNetwork {
 
   /** For those who look whether all is as it is to be. */
   state(): NetworkState {
-    return { plan: this.#network?.plan, why: this.#why, domain: this.#cluster?.domain ?? '', refused: this.#refused };
+    const [refused, damaged] = [this.#refused, this.#measurer?.damaged ?? new Set<string>()];
+    return { plan: this.#network?.plan, why: this.#why, domain: this.#cluster?.domain ?? '', refused, damaged };
+  }
+
+  /** Measures the ways to these nodes now: they seem to be others than were measured. */
+  measureAgain(names: readonly string[]): void {
+    this.#measurer?.again(names);
   }
 
   /** When Services can be carried: the network is there, and the cluster's ranges are known. Undefined when aborted. */
@@ -207,7 +220,16 @@ export class NodePodNetwork implements RoutedNetwork {
     }
     const network = this.#network;
     if (network === undefined) return;
-    await Promise.all([network.guard(signal), networks.waitForSync(signal).then(() => this.#follow(network, signal))]);
+    const following = networks.waitForSync(signal).then(() => this.#follow(network, signal));
+    await Promise.all([network.guard(signal), following, this.#measure(network, signal)]);
+  }
+
+  #measure(network: PodNetwork, signal: AbortSignal): Promise<void> {
+    const { logger, clock, shell = createShell() } = this.#options;
+    const { neighbours: routes } = network;
+    const warn = (message: string) => logger.warn({}, message);
+    this.#measurer = new WayMeasurer({ shell, routes, most: () => network.fullMtu, clock, warn });
+    return this.#measurer.run(signal);
   }
 
   /** Links that no sandbox has are swept once it is known which there are. */
@@ -238,7 +260,7 @@ export class NodePodNetwork implements RoutedNetwork {
   }
 
   #create(range: AddressRange, { routes = [], opened = [], cluster }: Partial<Kept> = {}): PodNetwork {
-    const { logger, clock, shell = createShell() } = this.#options;
+    const { logger, clock, shell = createShell(), choice } = this.#options;
     const address = this.#address;
     if (ipVersion(address) !== 4) throw new Error(`the node has no IPv4 address (its InternalIP is "${address}")`);
     return new PodNetwork({
@@ -248,6 +270,7 @@ export class NodePodNetwork implements RoutedNetwork {
       address,
       ...{ routes, opened },
       ...(cluster && { cluster: rangesOf(cluster) }),
+      ...(choice && { choice }),
       warn: (message) => logger.warn({}, message),
       readNet,
       clock,

@@ -15,18 +15,10 @@ import {
 } from './firewall.ts';
 import { type RangeGround, requireFreeRange } from './free-range.ts';
 import { gatewayAddressOf, gatewayLinkOf, gatewayScript, removeServiceRoute, serviceRouteCommands } from './gateway-link.ts';
-import { type LinkOwner, podLink, tagOf } from './link-commands.ts';
+import { type LinkOwner, podLink } from './link-commands.ts';
 import { closeLoopbackScript, openLoopbackScript, parseOpened } from './loopback.ts';
-import {
-  linkTo,
-  type Neighbour,
-  routeCommands,
-  type Tunnel,
-  tunnelCommands,
-  tunnelId,
-  tunnelOverhead,
-  tunnelPort,
-} from './node-routes.ts';
+import { NeighbourRoutes, type WayChoice } from './neighbour-routes.ts';
+import { type Neighbour, tunnelOverhead } from './node-routes.ts';
 import { PodLinks } from './pod-links.ts';
 import { neededPrograms } from './programs.ts';
 import { feed, type Shell } from './shell.ts';
@@ -39,8 +31,8 @@ export interface PodNetworkOptions {
   readonly range: AddressRange;
   /** This node's InternalIP. */
   readonly address: string;
-  /** Whether the way to every node is a tunnel; else directly to nodes on the same link, through a tunnel to others. */
-  readonly alwaysTunnel?: boolean;
+  /** Absent: auto. */
+  readonly choice?: WayChoice;
   readonly warn: (message: string) => void;
   /**
    * The text of a file of /proc/net where the node's network is, or where a process is; undefined when that has ended.
@@ -73,7 +65,12 @@ export interface NetworkPlan {
   readonly range: string;
   readonly gateway: string;
   readonly gatewayLink: string;
+  /** What pods' interfaces carry at most; less than `fullMtu` where a way to another node has room for less. */
   readonly mtu: number;
+  /** What the machine's own interface has room for. */
+  readonly fullMtu: number;
+  /** What was measured on ways that have room for less, by the node's name. */
+  readonly small: ReadonlyMap<string, number>;
   readonly neighbours: readonly Neighbour[];
   readonly services: readonly string[];
   /** The link of the tunnel to other nodes, whether it is there or not. */
@@ -99,13 +96,10 @@ const leastMtu = 1_280;
 export class PodNetwork {
   readonly pool: AddressPool;
   readonly links: PodLinks;
+  readonly neighbours: NeighbourRoutes;
   readonly #options: PodNetworkOptions;
-  #neighbours: readonly Neighbour[] = [];
   #cluster: ClusterRanges;
-  /** Ranges that a route leads to. */
-  readonly #routed = new Map<string, string>();
-  /** The machine's own links to other nodes; those whose setting was changed, which `remove` takes back. */
-  readonly #uplinks = new Set<string>();
+  /** The machine's own links to other nodes whose setting was changed, which `remove` takes back. */
   readonly #opened: Set<string>;
   #uplinkMtu = leastMtu;
   #iptables = 'iptables';
@@ -116,7 +110,8 @@ export class PodNetwork {
   constructor(options: PodNetworkOptions) {
     this.#options = options;
     this.#cluster = options.cluster ?? { pods: [], services: [] };
-    for (const route of options.routes ?? []) this.#routed.set(route, '');
+    const { shell, owner, range, address, choice = 'auto', warn, routes: before = [] } = options;
+    this.neighbours = new NeighbourRoutes({ shell, owner, range, address, choice, warn, before });
     this.pool = new AddressPool(options.range);
     this.#opened = new Set(options.opened);
     this.links = new PodLinks({ shell: options.shell, owner: options.owner, source: options.address });
@@ -124,6 +119,11 @@ export class PodNetwork {
 
   /** What a pod's interface carries at most: what every way to another node has room for. In bytes. */
   get mtu(): number {
+    return Math.min(this.fullMtu, ...this.neighbours.small.values());
+  }
+
+  /** The same, as far as the machine's own interface says. */
+  get fullMtu(): number {
     return this.#uplinkMtu - tunnelOverhead;
   }
 
@@ -138,6 +138,7 @@ export class PodNetwork {
       );
     await requireFreeRange(this.#ground, range, 'pods', [...this.#cluster.pods, ...this.#cluster.services]);
     this.#uplinkMtu = Math.max(leastMtu, await readUplinkMtu(shell, this.#options.address));
+    this.neighbours.mtu = this.fullMtu;
     this.#iptables = await findIptables(shell);
     await this.#writeTable();
     await shell.run(
@@ -160,8 +161,13 @@ export class PodNetwork {
     const { owner, range } = this.#options;
     return {
       ...{ range: range.text, gateway: this.gateway, gatewayLink: gatewayLinkOf(owner), mtu: this.mtu },
-      ...{ neighbours: this.#neighbours, services: this.#cluster.services.map(({ text }) => text) },
-      ...{ tunnel: this.#tunnel.name, table: tableOf(owner), hasForward: hasForward(owner, this.#pods, this.#iptables) },
+      ...{ fullMtu: this.fullMtu, small: this.neighbours.small },
+      ...{ neighbours: this.neighbours.neighbours, services: this.#cluster.services.map(({ text }) => text) },
+      ...{
+        tunnel: this.neighbours.tunnel.name,
+        table: tableOf(owner),
+        hasForward: hasForward(owner, this.#pods, this.#iptables),
+      },
     };
   }
 
@@ -183,16 +189,15 @@ export class PodNetwork {
 
   /** The other nodes of the cluster, all of them, as they are now. */
   async setNeighbours(neighbours: readonly Neighbour[]): Promise<void> {
-    const had = insideOf(this.#neighbours);
-    this.#neighbours = neighbours;
-    await this.#writeRoutes();
+    const had = insideOf(this.neighbours.neighbours);
+    await this.neighbours.set(neighbours);
     this.#noteOpened(await this.#options.shell.run(openLoopbackScript(this.#opening())));
     if (had !== insideOf(neighbours)) await this.#writeTable();
   }
 
   /** Ranges that routes lead to, for the agent after this one. */
   get routes(): readonly string[] {
-    return [...this.#routed.keys()];
+    return this.neighbours.ranges;
   }
 
   /** Links of the machine that are open for connections of its loopback addresses, for the agent after this one. */
@@ -274,9 +279,8 @@ export class PodNetwork {
     const routed = new Set(lines);
     const lostServices = this.#cluster.services.filter(({ text }) => !routed.has(text));
     if (lostServices.length > 0) await shell.run(feed('ip -batch -', serviceRouteCommands(lostServices, this.#options.address)));
-    if ([...this.#routed.keys()].some((each) => !routed.has(each))) {
-      this.#routed.clear();
-      await this.#writeRoutes();
+    if (this.neighbours.destinations.some((each) => !routed.has(each))) {
+      await this.neighbours.restore();
       this.#options.warn("routes to other nodes' pods were removed: restored them");
     }
     await this.links.reach(this.pool.addresses().filter((each) => !routed.has(each)));
@@ -289,19 +293,16 @@ export class PodNetwork {
     const { shell, owner, range } = this.#options;
     this.#iptables = await findIptables(shell);
     await this.links.sweep(new Set());
-    const routes = [...this.#routed.keys()].map((each) => `ip route delete ${each} 2>/dev/null || :`);
     await shell.run(
       [
-        ...routes,
+        ...this.neighbours.removeScript(),
         `ip route delete unreachable ${range.text} 2>/dev/null || :`,
-        `ip link delete ${this.#tunnel.name} 2>/dev/null || :`,
         `ip link delete ${gatewayLinkOf(owner)} 2>/dev/null || :`,
         closeLoopbackScript(this.#opened),
         ...this.#cluster.services.map(removeServiceRoute),
         removeScript(owner, this.#iptables),
       ].join('\n'),
     );
-    this.#routed.clear();
   }
 
   async #linksOf(pid?: number): Promise<ReadonlySet<string>> {
@@ -311,23 +312,18 @@ export class PodNetwork {
   /** The cluster's whole range; until it is known, the parts that are. */
   get #pods(): readonly AddressRange[] {
     const { pods } = this.#cluster;
-    return pods.length > 0 ? pods : [this.#options.range, ...this.#neighbours.map((each) => each.range)];
+    return pods.length > 0 ? pods : [this.#options.range, ...this.neighbours.neighbours.map((each) => each.range)];
   }
 
   get #ground(): RangeGround {
     const { shell, owner } = this.#options;
-    return { shell, owner, tunnel: this.#tunnel.name };
-  }
-
-  get #tunnel(): Tunnel {
-    const { owner, address } = this.#options;
-    return { name: `bvx${tagOf(owner)}`, id: tunnelId, port: tunnelPort, local: address };
+    return { shell, owner, tunnel: this.neighbours.tunnel.name };
   }
 
   get #outside(): Outside {
     const { range, address } = this.#options;
-    const nodes = [address, ...this.#neighbours.map((each) => each.address)];
-    return { range, pods: this.#pods, nodes, tunnel: this.#tunnel.name };
+    const nodes = [address, ...this.neighbours.neighbours.map((each) => each.address)];
+    return { range, pods: this.#pods, nodes, tunnel: this.neighbours.tunnel.name };
   }
 
   async #writeTable(): Promise<void> {
@@ -340,54 +336,13 @@ export class PodNetwork {
     return (await shell.run(forwardScript(owner, this.#pods, this.#iptables))).includes('mended');
   }
 
-  async #writeRoutes(): Promise<void> {
-    const wanted = new Map<string, string>();
-    for (const neighbour of this.#neighbours) {
-      const key = neighbour.range.text;
-      wanted.set(key, neighbour.address);
-      if (this.#routed.get(key) === neighbour.address) continue;
-      try {
-        await this.#route(neighbour);
-        this.#routed.set(key, neighbour.address);
-      } catch (error) {
-        this.#routed.delete(key);
-        this.#options.warn(
-          `pods of node ${neighbour.name} (${key}, at ${neighbour.address}) cannot be reached: ${wordsOf(error)}`,
-        );
-      }
-    }
-    for (const key of this.#routed.keys()) {
-      if (wanted.has(key)) continue;
-      await this.#options.shell.run(`ip route delete ${key} 2>/dev/null || :`);
-      this.#routed.delete(key);
-    }
-  }
-
-  async #route(neighbour: Neighbour): Promise<void> {
-    const { shell, alwaysTunnel, range } = this.#options;
-    const dev = alwaysTunnel ? undefined : linkTo(await shell.run(`ip -json route get ${neighbour.address}`));
-    if (dev === undefined) await this.#ensureTunnel(range);
-    else this.#uplinks.add(dev);
-    const way = dev === undefined ? ({ way: 'tunnel', tunnel: this.#tunnel } as const) : ({ way: 'direct', dev } as const);
-    const { ip, bridge } = routeCommands(neighbour, way);
-    await shell.run(
-      [feed('ip -batch -', ip.slice(0, -1)), feed('bridge -batch -', bridge), feed('ip -batch -', ip.slice(-1))].join('\n'),
-    );
-  }
-
   /** Node ports at 127.0.0.1 lead to pods of this node, and of others. */
   #opening(pods: readonly string[] = []): string[] {
-    return [...pods.map((address) => this.links.nameOf(address)), this.#tunnel.name, ...this.#uplinks];
+    return [...pods.map((address) => this.links.nameOf(address)), this.neighbours.tunnel.name, ...this.neighbours.uplinks];
   }
 
   #noteOpened(output: string): void {
-    for (const link of parseOpened(output)) if (this.#uplinks.has(link)) this.#opened.add(link);
-  }
-
-  async #ensureTunnel(range: AddressRange): Promise<void> {
-    const commands = tunnelCommands(this.#tunnel, range, this.#uplinkMtu);
-    const { name } = this.#tunnel;
-    await this.#options.shell.run(`if ! ip link show dev ${name} >/dev/null 2>&1; then\n${feed('ip -batch -', commands)}\nfi`);
+    for (const link of parseOpened(output)) if (this.neighbours.uplinks.has(link)) this.#opened.add(link);
   }
 }
 

@@ -72,7 +72,9 @@ export function checkJson(checks: readonly NodeCheck[]): object {
     const { podNetwork = '', podCIDR = '', mtu = 0, enginePods = 0, peers = [], items: looked = [] } = each.check;
     return {
       ...{ nodeName: each.nodeName, podNetwork, podCIDR, mtu, enginePods },
-      peers: peers.map(({ nodeName = '', gateway = '', way = '', reached = false }) => ({ nodeName, gateway, way, reached })),
+      peers: peers.map(({ nodeName = '', gateway = '', way = '', reached = false, mtu = 0 }) => ({
+        ...{ nodeName, gateway, way, reached, mtu },
+      })),
       items: looked.map(({ check = '', ok = false, problem = '', remedy = '' }) =>
         ok ? { check, ok } : { check, ok, problem, remedy },
       ),

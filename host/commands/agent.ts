@@ -48,7 +48,7 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
   const { options, held } = await nodeConnection(flags);
   const client = connect(options);
   const imageOptions = imageOptionsOf(flags);
-  const { nodeName, dataDir, sandboxImage, maxContainerPids, dockerSocket } = flags;
+  const { nodeName, dataDir, sandboxImage, maxContainerPids, podRoutes, dockerSocket } = flags;
   const staticPodPath = flags.podManifestPath || undefined;
   const maxContainerRestartMs = parseRestartPeriod(flags.maxContainerRestartPeriod);
   try {
@@ -62,6 +62,7 @@ async function agent(_flags: AgentFlags, command: Command): Promise<void> {
           sandboxImage,
           maxContainerPids,
           podNetwork: podNetworkOf(flags.podNetwork),
+          podRoutes,
           dockerSocket,
           imageOptions,
           maxContainerRestartMs,

@@ -1,7 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type RegistrationFlags, withRegistrationFlags } from '../join/registration.ts';
 import { type ImageFlags, withImageFlags } from './image-flags.ts';
-import { type PodNetworkKind, podNetworkError, podNetworkHelp } from './pod-network-flag.ts';
+import {
+  type PodNetworkKind,
+  type PodRoutes,
+  podNetworkError,
+  podNetworkHelp,
+  podRoutesError,
+  podRoutesHelp,
+} from './pod-network-flag.ts';
 import { restartPeriodHelp } from './restart-period.ts';
 import { logLevelOption } from './server-flags.ts';
 import { parseStaticPodPath, staticPodsHelp } from './static-pods-flag.ts';
@@ -18,12 +25,14 @@ export interface AgentTuning extends ImageFlags, RegistrationFlags {
   readonly maxContainerPids?: number;
   readonly podManifestPath?: string;
   readonly podNetwork?: PodNetworkKind;
+  readonly podRoutes?: PodRoutes;
 }
 
 export function withAgentTuning(command: Command): Command {
   command
     .option('--sandbox-image <image>', 'the image of pod sandboxes, instead of the one that is made here')
-    .option('--pod-network <kind>', podNetworkHelp, parsePodNetwork)
+    .option('--pod-network <kind>', podNetworkHelp, checkedBy(podNetworkError))
+    .option('--pod-routes <way>', `${podRoutesHelp} (default: auto)`, checkedBy(podRoutesError))
     .option('--pod-manifest-path <path>', staticPodsHelp, parseStaticPodPath)
     .option('--max-container-restart-period <span>', `${restartPeriodHelp} (default: 5m)`)
     .option('--max-container-pids <number>', pidsHelp, parsePids);
@@ -35,8 +44,10 @@ function parsePids(text: string): number {
   throw new InvalidArgumentError(`must be a whole number from 0 to ${mostPids}`);
 }
 
-function parsePodNetwork(text: string): string {
-  const error = podNetworkError(text);
-  if (error !== undefined) throw new InvalidArgumentError(error);
-  return text;
-}
+const checkedBy =
+  (errorOf: (text: string) => string | undefined) =>
+  (text: string): string => {
+    const error = errorOf(text);
+    if (error !== undefined) throw new InvalidArgumentError(error);
+    return text;
+  };

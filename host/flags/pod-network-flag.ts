@@ -12,3 +12,12 @@ export const podNetworkOf = (given: string | undefined, uid = process.getuid?.()
   if (given === 'engine' || given === 'routed') return given;
   return uid === 0 ? 'routed' : 'engine';
 };
+
+export const podRoutesHelp =
+  'how packets get to pods of other nodes in the routed network: auto (direct to nodes on the same link, else vxlan), direct (the routers between know the ranges of pods) or vxlan';
+
+export type PodRoutes = 'auto' | 'direct' | 'vxlan';
+
+/** What is wrong with the value of `--pod-routes`. */
+export const podRoutesError = (text: string): string | undefined =>
+  ['auto', 'direct', 'vxlan'].includes(text) ? undefined : 'must be "auto", "direct" or "vxlan"';

@@ -18,6 +18,8 @@ export interface Cluster {
   readonly client: Client;
   /** `hack/cluster VERB HOST`. */
   hack(verb: 'cut' | 'heal' | 'kill-host' | 'start', host: string): Promise<void>;
+  /** Runs a shell script on the router, which clusters with two links have. */
+  router(script: string): Promise<void>;
   /** Runs a command line of Berth on a host; never throws on a bad exit code. */
   berth(host: string, ...args: readonly string[]): Promise<Outcome>;
   /** Runs any command on a host; never throws on a bad exit code. */
@@ -35,9 +37,24 @@ export interface Cluster {
 }
 
 /** `count` hosts, all ready; `serverFlags` are of the server's `up`. What an earlier run has left is removed first. */
-export async function createCluster(count: number, ...serverFlags: readonly string[]): Promise<Cluster> {
+export const createCluster = (count: number, ...serverFlags: readonly string[]): Promise<Cluster> =>
+  createClusterWith({ count, serverFlags });
+
+export interface ClusterOptions {
+  readonly count: number;
+  /** Of the server's `up`. */
+  readonly serverFlags?: readonly string[];
+  /** With 2, h2 is on another link than h1 and h3, with a router between. */
+  readonly links?: 1 | 2;
+}
+
+/** The same, on one link or on two. */
+export async function createClusterWith({ count, serverFlags = [], links = 1 }: ClusterOptions): Promise<Cluster> {
+  // Each has a set of its own: hosts of one link are not those of two.
+  const set = links === 2 ? 7 : 8;
+  const address = `10.117.${set}.1`;
   const cluster = (...args: readonly string[]) =>
-    run('env', ['BERTH_CLUSTER=8', `BERTH_CLUSTER_DIR=${disks}`, join(tree, 'hack/cluster'), ...args], '');
+    run('env', [`BERTH_CLUSTER=${set}`, `BERTH_CLUSTER_DIR=${disks}`, join(tree, 'hack/cluster'), ...args], '');
   const must = async (outcome: Promise<Outcome>): Promise<string> => {
     const { code, stdout, stderr } = await outcome;
     if (code !== 0) throw new Error(`it ended with ${code}: ${stderr || stdout}`);
@@ -50,12 +67,12 @@ export async function createCluster(count: number, ...serverFlags: readonly stri
     await cluster('down');
     throw error;
   });
-  const client = await connectAdmin(join(disks, '8/h1/berth'), '10.117.8.1:7443');
+  const client = await connectAdmin(join(disks, `${set}/h1/berth`), `${address}:7443`);
 
   /** Returns the words of the line that a host joins with. Each host has a configuration of its own. */
   async function start(): Promise<string[]> {
-    await must(cluster('up', String(count)));
-    await must(berth('h1', 'up', '--detach', '--advertise', '10.117.8.1', ...serverFlags));
+    await must(cluster('up', String(count), '--links', String(links)));
+    await must(berth('h1', 'up', '--detach', '--advertise', address, ...serverFlags));
     const [, ...words] = (await must(berth('h1', 'token', 'create'))).trim().split(' ');
     const others = Array.from({ length: count - 1 }, (_, index) => `h${index + 2}`);
     await Promise.all(others.map((host) => must(berth(host, ...words, '--detach'))));
@@ -67,6 +84,7 @@ export async function createCluster(count: number, ...serverFlags: readonly stri
     berth,
     exec: (host, ...args) => cluster('exec', host, ...args),
     hack: async (verb, host) => void (await must(cluster(verb, host))),
+    router: async (script) => void (await must(cluster('exec', 'router', 'sh', '-ec', script))),
     async joinBeside(host, nodeName) {
       const own = ['--node-name', nodeName, '--data-dir', folderOf(nodeName), '--metrics-address', 'off'];
       await must(berth(host, ...line, '--detach', ...own));

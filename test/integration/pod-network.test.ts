@@ -352,7 +352,7 @@ describe('the network of two nodes on one link', () => {
 
   it('carries a megabyte through a tunnel', async () => {
     const tunnelsOf = (machine: 'a' | 'b'): PodNetwork =>
-      networkOf(machine, { alwaysTunnel: true, opened: networks.get(machine)!.opened });
+      networkOf(machine, { choice: 'vxlan', opened: networks.get(machine)!.opened });
     const tunnels = { a: tunnelsOf('a'), b: tunnelsOf('b') };
     for (const network of Object.values(tunnels)) await network.start();
     await tunnels.a.setNeighbours([neighbourOf('b')]);

@@ -22,6 +22,10 @@ export interface NetCheckPeer__Input {
    * Whether it was reached.
    */
   'reached'?: (boolean);
+  /**
+   * How large pods' packets to it may be, in bytes; 0: not known.
+   */
+  'mtu'?: (number);
 }
 
 /**
@@ -44,4 +48,8 @@ export interface NetCheckPeer {
    * Whether it was reached.
    */
   'reached'?: (boolean);
+  /**
+   * How large pods' packets to it may be, in bytes; 0: not known.
+   */
+  'mtu'?: (number);
 }

@@ -1,0 +1,196 @@
+import { type AddressRange, parseAddressRange } from '../../api/meta/address-range.ts';
+import { wordsOf } from '../words-of.ts';
+import { gatewayAddressOf } from './gateway-link.ts';
+import { type LinkOwner, tagOf } from './link-commands.ts';
+import {
+  hopTo,
+  type Neighbour,
+  routeCommands,
+  type Tunnel,
+  tunnelCommands,
+  tunnelId,
+  tunnelPort,
+  type Way,
+} from './node-routes.ts';
+import { feed, type Shell } from './shell.ts';
+
+/** Which way packets take to pods of other nodes; "auto": directly on the same link, else through VXLAN. */
+export type WayChoice = 'auto' | 'direct' | 'vxlan';
+
+export interface NeighbourRoutesOptions {
+  readonly shell: Shell;
+  readonly owner: LinkOwner;
+  /** Of this node's pods. */
+  readonly range: AddressRange;
+  /** This node's InternalIP. */
+  readonly address: string;
+  readonly choice: WayChoice;
+  readonly warn: (message: string) => void;
+  /** Ranges that an agent before made routes to. */
+  readonly before: readonly string[];
+}
+
+/** The routes to the pods of other nodes, and the tunnel where they need it. */
+export class NeighbourRoutes {
+  readonly tunnel: Tunnel;
+  readonly #options: NeighbourRoutesOptions;
+  #neighbours: readonly Neighbour[] = [];
+  /** Ranges that a route leads to, with what it was made of; '' where that is not known. */
+  readonly #routed = new Map<string, string>();
+  readonly #ways = new Map<string, Way['way']>();
+  /** What was measured to be less than `mtu`, by range, in bytes. */
+  readonly #small = new Map<string, number>();
+  readonly #uplinks = new Set<string>();
+  #mtu = 0;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(options: NeighbourRoutesOptions) {
+    this.#options = options;
+    for (const range of options.before) this.#routed.set(range, '');
+    this.tunnel = { name: `bvx${tagOf(options.owner)}`, id: tunnelId, port: tunnelPort, local: options.address };
+  }
+
+  get neighbours(): readonly Neighbour[] {
+    return this.#neighbours;
+  }
+
+  /** What pods' packets have room for on every way, if nothing else was measured. In bytes. */
+  set mtu(mtu: number) {
+    this.#mtu = mtu;
+  }
+
+  /** The ways that carry less, by the node's name. */
+  get small(): ReadonlyMap<string, number> {
+    return new Map(
+      this.#neighbours.flatMap(({ name, range }) => {
+        const mtu = this.#small.get(range.text);
+        return mtu === undefined || mtu >= this.#mtu ? [] : [[name, mtu]];
+      }),
+    );
+  }
+
+  /** Ranges that routes lead to. */
+  get ranges(): readonly string[] {
+    return [...this.#routed.keys()];
+  }
+
+  /** The machine's own links that lead, or led, to other nodes directly. */
+  get uplinks(): ReadonlySet<string> {
+    return this.#uplinks;
+  }
+
+  /** Whether packets to a neighbour go through the tunnel. */
+  isTunnelled({ range }: Neighbour): boolean {
+    return this.#ways.get(range.text) === 'tunnel';
+  }
+
+  /** The destinations of all routes, as `ip route` prints them. */
+  get destinations(): readonly string[] {
+    return [...this.#routed].flatMap(([range, made]) => (/ \d/.test(made) ? [range, gatewayOf(range)] : [range]));
+  }
+
+  /** The other nodes, all of them, as they are now. */
+  async set(neighbours: readonly Neighbour[]): Promise<void> {
+    this.#neighbours = neighbours;
+    await this.#inTurn();
+  }
+
+  /** Takes over what was measured, by range: each way carries packets of that many bytes at most. */
+  async measured(mtus: ReadonlyMap<string, number>): Promise<void> {
+    for (const [range, mtu] of mtus) {
+      if (mtu < this.#mtu && this.#routed.has(range)) this.#small.set(range, mtu);
+      else this.#small.delete(range);
+    }
+    await this.#inTurn();
+  }
+
+  /** Makes all of them anew. */
+  async restore(): Promise<void> {
+    this.#routed.clear();
+    await this.#inTurn();
+  }
+
+  /** Lines of a shell script that takes all of it away. */
+  removeScript(): string[] {
+    const routes = this.ranges.flatMap((range) => removeRoutes(range));
+    this.#routed.clear();
+    return [...routes, `ip link delete ${this.tunnel.name} 2>/dev/null || :`];
+  }
+
+  /** One after the other: each sees what the one before did. */
+  #inTurn(): Promise<void> {
+    const written = this.#last.then(() => this.#write());
+    this.#last = written.catch(() => {});
+    return written;
+  }
+
+  async #write(): Promise<void> {
+    const wanted = new Set<string>();
+    for (const neighbour of this.#neighbours) {
+      const key = neighbour.range.text;
+      wanted.add(key);
+      const made = `${neighbour.address} ${this.#small.get(key) ?? ''}`;
+      if (this.#routed.get(key) === made) continue;
+      try {
+        await this.#route(neighbour, this.#small.get(key));
+        this.#routed.set(key, made);
+      } catch (error) {
+        this.#routed.delete(key);
+        this.#options.warn(
+          `pods of node ${neighbour.name} (${key}, at ${neighbour.address}) cannot be reached: ${wordsOf(error)}`,
+        );
+      }
+    }
+    for (const key of this.#routed.keys()) {
+      if (wanted.has(key)) continue;
+      await this.#options.shell.run(removeRoutes(key).join('\n'));
+      this.#routed.delete(key);
+      this.#ways.delete(key);
+      this.#small.delete(key);
+    }
+  }
+
+  async #route(neighbour: Neighbour, mtu: number | undefined): Promise<void> {
+    const { shell } = this.#options;
+    const way = await this.#wayTo(neighbour);
+    if (way.way === 'tunnel') await this.#ensureTunnel();
+    const { neighbours, bridge, routes } = routeCommands(neighbour, way, mtu);
+    await shell.run(
+      [
+        feed('ip -batch -', neighbours),
+        feed('bridge -batch -', bridge),
+        feed('ip -batch -', routes),
+        ...(mtu === undefined ? removeRoutes(neighbour.range.text).slice(1) : []),
+      ].join('\n'),
+    );
+    this.#ways.set(neighbour.range.text, way.way);
+    if (way.way === 'direct') this.#uplinks.add(way.dev);
+  }
+
+  async #wayTo({ address }: Neighbour): Promise<Way> {
+    const { shell, choice } = this.#options;
+    const tunnel: Way = { way: 'tunnel', tunnel: this.tunnel };
+    if (choice === 'vxlan') return tunnel;
+    const hop = hopTo(await shell.run(`ip -json route get ${address}`));
+    if (choice === 'direct') {
+      if (hop === undefined) throw new Error('there is no link to it');
+      return { way: 'direct', ...hop };
+    }
+    return hop === undefined || hop.via !== undefined ? tunnel : { way: 'direct', ...hop };
+  }
+
+  async #ensureTunnel(): Promise<void> {
+    const { name } = this.tunnel;
+    const commands = tunnelCommands(this.tunnel, this.#options.range, this.#mtu);
+    // One that an agent before made, perhaps when the machine's interface was another.
+    const adapt = `ip link set dev ${name} mtu ${this.#mtu}; ip link set dev ${name} type vxlan df inherit || :`;
+    const made = `if ip link show dev ${name} >/dev/null 2>&1; then ${adapt}; else\n${feed('ip -batch -', commands)}\nfi`;
+    await this.#options.shell.run(made);
+  }
+}
+
+const gatewayOf = (range: string): string => gatewayAddressOf(parseAddressRange(range));
+
+/** Lines of a shell script: the route to a range, and the one to its gateway. */
+const removeRoutes = (range: string): string[] =>
+  [range, `${gatewayOf(range)}/32`].map((each) => `ip route delete ${each} 2>/dev/null || :`);

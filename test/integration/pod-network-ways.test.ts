@@ -1,0 +1,183 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import type { Probe, ProbeResult } from '../../agent/net-check/dns-probe.ts';
+import { PodNetwork } from '../../agent/pod-network/pod-network.ts';
+import { createShell } from '../../agent/pod-network/shell.ts';
+import { WayMeasurer } from '../../agent/pod-network/way-measurer.ts';
+import { parseAddressRange } from '../../api/meta/address-range.ts';
+import { systemClock } from '../../client/clock.ts';
+
+// Two machines as network namespaces: on two links with a router between (eth0), and on one link (eth1) whose frames a
+// program carries, as a network card does that leaves checksums unfinished.
+const tag = process.pid.toString(36);
+const machines = ['a', 'b'] as const;
+type Machine = (typeof machines)[number];
+const namespaceOf = (machine: string): string => `berth-${tag}-${machine}`;
+const ranges = { a: '10.118.1.0/28', b: '10.118.2.0/28' };
+const started: ChildProcess[] = [];
+const networks: PodNetwork[] = [];
+let ending = new AbortController();
+let running: Promise<void>[] = [];
+
+const inside = (machine: string): string[] => ['nsenter', `--net=/run/netns/${namespaceOf(machine)}`];
+const sh = (machine: string, script: string): string =>
+  execFileSync('nsenter', [`--net=/run/netns/${namespaceOf(machine)}`, 'sh', '-ec', script], { encoding: 'utf8' });
+
+/** Runs until the end of the test; resolves with its first line. */
+async function start(machine: string, ...words: readonly string[]): Promise<ChildProcess> {
+  const [program = '', ...args] = [...inside(machine), ...words];
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  started.push(child);
+  await once(child.stdout!, 'data');
+  return child;
+}
+
+/** Answers every query with its header. */
+const resolver = `const s=require('dgram').createSocket('udp4');s.on('message',(m,{port,address})=>{m[2]|=128;s.send(m.subarray(0,12),port,address)});
+s.bind(53,process.argv[1],()=>console.log('up'))`;
+
+const source = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const prober = `import { createInterface } from 'node:readline';
+import { probeResolver } from ${JSON.stringify(source('agent/net-check/dns-probe.ts'))};
+console.log('"up"');
+createInterface(process.stdin).on('line', async (line) => {
+  const { id, probe } = JSON.parse(line);
+  console.log(JSON.stringify({ id, found: await probeResolver(probe, new AbortController().signal) }));
+});`;
+
+/** Probes from where a machine is. */
+async function probeFrom(machine: Machine): Promise<(probe: Probe) => Promise<ProbeResult>> {
+  const words = ['--import', source('test/conformance/storage-from-source.mjs'), '--input-type=module', '-e', prober];
+  const child = await start(machine, process.execPath, ...words);
+  const waiting = new Map<number, (found: ProbeResult) => void>();
+  createInterface(child.stdout!).on('line', (line) => {
+    const { id, found } = JSON.parse(line) as { id: number; found: ProbeResult };
+    waiting.get(id)?.(found);
+  });
+  let last = 0;
+  return (probe) =>
+    new Promise((resolve) => {
+      const id = ++last;
+      waiting.set(id, resolve);
+      child.stdin!.write(`${JSON.stringify({ id, probe })}\n`);
+    });
+}
+
+interface Joined {
+  readonly network: PodNetwork;
+  readonly measurer: WayMeasurer;
+  readonly warnings: string[];
+}
+
+/** Both machines with the network of pods and resolvers, and each with the other as its neighbour. */
+async function join(addresses: Record<Machine, string>, choice: 'auto' | 'vxlan'): Promise<Record<Machine, Joined>> {
+  const of = (machine: Machine) => ({ name: machine, address: addresses[machine], range: parseAddressRange(ranges[machine]) });
+  const joined = async (machine: Machine, other: Machine): Promise<Joined> => {
+    const [shell, warnings]: [ReturnType<typeof createShell>, string[]] = [createShell(inside(machine)), []];
+    const { address, range } = of(machine);
+    const common = { shell, clock: systemClock, warn: (message: string) => void warnings.push(message) };
+    const readNet = (file: string) => shell.run(`cat /proc/self/net/${file}`);
+    const network = new PodNetwork({ ...common, owner: { dataDir: '/d', nodeName: machine }, range, address, readNet, choice });
+    networks.push(network);
+    await network.start();
+    await network.setNeighbours([of(other)]);
+    await start(machine, process.execPath, '-e', resolver, network.gateway);
+    const probe = await probeFrom(machine);
+    const measurer = new WayMeasurer({ ...common, routes: network.neighbours, most: () => network.fullMtu, probe });
+    return { network, measurer, warnings };
+  };
+  const [a, b] = await Promise.all([joined('a', 'b'), joined('b', 'a')]);
+  running = [a, b].map(({ measurer }) => measurer.run(ending.signal));
+  return { a, b };
+}
+
+beforeAll(() => {
+  for (const name of [...machines, 'r', 'w']) execFileSync('ip', ['netns', 'add', namespaceOf(name)]);
+  for (const [index, machine] of machines.entries()) {
+    const batch = [
+      'link set lo up',
+      `link add eth0 type veth peer name to-${machine} netns ${namespaceOf('r')}`,
+      `link add eth1 type veth peer name to-${machine} netns ${namespaceOf('w')}`,
+      ...['eth0', 'eth1'].map((link) => `link set ${link} up`),
+      `addr add 10.119.${index + 1}.1/24 dev eth0`,
+      `addr add 10.119.3.${index + 1}/24 dev eth1`,
+      `route add 10.119.0.0/16 via 10.119.${index + 1}.254`,
+    ];
+    sh(machine, `ip -batch - <<'END'\n${batch.join('\n')}\nEND`);
+    sh('r', `ip link set to-${machine} up; ip addr add 10.119.${index + 1}.254/24 dev to-${machine}`);
+    sh('w', `echo 1 >/proc/sys/net/ipv6/conf/to-${machine}/disable_ipv6; ip link set to-${machine} up`);
+  }
+  sh('r', 'echo 1 >/proc/sys/net/ipv4/ip_forward; ip link set to-b mtu 1400');
+});
+afterEach(async () => {
+  ending.abort();
+  await Promise.all(running);
+  ending = new AbortController();
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+  for (const network of networks.splice(0)) await network.remove();
+});
+afterAll(() => {
+  for (const name of [...machines, 'r', 'w']) execFileSync('ip', ['netns', 'delete', namespaceOf(name)]);
+});
+
+it('a router with a smaller MTU is found, with and without its word, and forgotten when it has another one', async () => {
+  const { a } = await join({ a: '10.119.1.1', b: '10.119.2.1' }, 'auto');
+  const { network, measurer, warnings } = a;
+  const routes = (): string => sh('a', 'ip route show 10.118.2.0/28; ip route show 10.118.2.1');
+  await expect
+    .poll(routes, { timeout: 10_000 })
+    .toMatch(/^10\.118\.2\.0\/28 via 10\.118\.2\.0 dev bvx\S+ onlink mtu 1350 *\n10\.118\.2\.1 via 10\.118\.2\.0/);
+  expect(network.plan.mtu).toBe(1_350);
+  await expect
+    .poll(() => warnings)
+    .toEqual(['packets to pods of node b have room for 1350 bytes, not for 1450: pods are told so']);
+  expect(network.plan.fullMtu).toBe(1_450);
+
+  sh('r', 'ip link set to-b mtu 1500');
+  measurer.again(['b']);
+  await expect.poll(routes, { timeout: 10_000 }).toMatch(/^10\.118\.2\.0\/28 via 10\.118\.2\.0 dev bvx\S+ onlink *\n$/);
+  expect(network.plan.mtu).toBe(1_450);
+
+  // A firewall that lets nothing be told.
+  sh('r', 'ip link set to-b mtu 1400; iptables -A OUTPUT -p icmp -j DROP');
+  measurer.again(['b']);
+  await expect.poll(routes, { timeout: 15_000 }).toContain('mtu');
+  expect(network.plan.mtu).toBeGreaterThan(1_342);
+  expect(network.plan.mtu).toBeLessThanOrEqual(1_350);
+  await expect.poll(() => warnings.length).toBe(2);
+  await network.mend();
+  expect(warnings.join()).not.toContain('routes');
+}, 60_000);
+
+/** Without an outer checksum, as a card sends what it finishes itself: what is left as it is are those inside. */
+const card = `use strict; use Socket;
+my @s = map { my ($i) = split /:/, \`ip -o link show $_\`; socket(my $s, 17, SOCK_RAW, unpack('n', pack('S', 3))) or die $!;
+  bind($s, pack('S n i x12', 17, 3, $i)) or die $!; $s } @ARGV;
+$| = 1; print "up\\n";
+while (1) { my $r = ''; vec($r, fileno($_), 1) = 1 for @s; select($r, undef, undef, undef);
+  for my $i (0, 1) { next unless vec($r, fileno($s[$i]), 1); my $from = recv($s[$i], my $f, 65536, 0); next unless defined $from;
+    next if unpack('x10 C', $from) == 4;
+    substr($f, 40, 2) = "\\0\\0" if substr($f, 12, 2) eq "\\x08\\0" && ord(substr($f, 23, 1)) == 17 && unpack('n', substr($f, 36, 2)) == 8472;
+    send($s[1 - $i], $f, 0) } }`;
+
+it('a network card that leaves checksums inside of the tunnel unfinished is found, and the kernel computes them', async () => {
+  await start('w', 'perl', '-e', card, 'to-a', 'to-b');
+  const { a, b } = await join({ a: '10.119.3.1', b: '10.119.3.2' }, 'vxlan');
+  const features = (machine: Machine, { network }: Joined): string =>
+    sh(machine, `ethtool -k ${network.plan.tunnel} | grep tx-checksum-ip-generic`).trim();
+  expect(features('a', a)).toBe('tx-checksum-ip-generic: on');
+  await expect.poll(() => features('a', a), { timeout: 10_000 }).toBe('tx-checksum-ip-generic: off');
+  await expect.poll(() => features('b', b), { timeout: 10_000 }).toBe('tx-checksum-ip-generic: off');
+  await expect.poll(() => a.warnings[0]).toMatch(/^packets through the tunnel reach b with wrong checksums/);
+  // Found and not only sought: both reach each other now.
+  const lost = (): string => sh('b', "awk '/^Udp:/ && $8 ~ /[0-9]/ { print $8 }' /proc/net/snmp").trim();
+  const before = lost();
+  expect(Number(before)).toBeGreaterThan(0);
+  const probe = await probeFrom('a');
+  expect(await probe({ address: '10.118.2.1', name: 'a', packetSize: 1_450 })).toEqual({ result: 'answered' });
+  expect(lost()).toBe(before);
+  expect(a.measurer.damaged.size + b.measurer.damaged.size).toBe(0);
+}, 60_000);
