@@ -215,7 +215,9 @@ export class NodePodNetwork implements RoutedNetwork {
     network.pool.learn(used);
     if (this.#isSwept) return;
     try {
-      await network.links.sweep(new Set(network.pool.addresses()));
+      const inUse = new Set(network.pool.addresses());
+      await network.links.sweep(inUse);
+      await network.links.forget(network.pool.range, inUse);
       this.#isSwept = true;
     } catch (error) {
       this.#options.logger.warn({}, `links without a sandbox cannot be removed: ${wordsOf(error)}`);
