@@ -111,9 +111,11 @@ export class PodLinks {
    */
   async forget(range: AddressRange, used: ReadonlySet<string>): Promise<void> {
     const { shell } = this.#options;
-    const lists = flowsOf.map((of) => `conntrack -L ${of} ${range.text} 2>/dev/null || :`);
-    const text = await shell.run(`{ ${lists.join('; ')}; } | grep -oE '\\b(src|dst)=[0-9.]+' | sort -u || :`);
-    const addresses = text.split('\n').map((line) => line.replace(/^.*=/, ''));
+    // All of them: conntrack takes no range for the source of answers. There may be many; their addresses are few.
+    const list = "{ conntrack -L -f ipv4 2>/dev/null || echo failed; } | grep -oE 'src=[0-9.]+|^failed$' | sort -u || :";
+    const text = await shell.run(list);
+    if (text.includes('failed')) throw new Error('conntrack does not list connections: run "conntrack -L" to see why');
+    const addresses = text.split('\n').map((line) => line.replace('src=', ''));
     // The first addresses are the node's own.
     const isOfPod = (at: number): boolean => isInRange(range, at) && at > range.first + 1;
     const gone = new Set(addresses.filter((each) => !used.has(each) && isOfPod(addressNumber(each) ?? -1)));

@@ -54,10 +54,10 @@ export async function takeNetworkAccount({ nodeDir, pods, services, withKept }: 
       .flatMap((line) => line.replaceAll(/(berth\w*_)\d+\b/g, '$1N').split(/[,{}]/))
       // The port of the way to the API server is any that was free.
       .map((part) => part.trim().replace(/(10\.43\.0\.1 \. tcp \. 443 .* \. )\d+$/, '$1PORT')),
-    // The engine removes the files later.
+    // The engine removes the files later, and keeps that of the machine's own.
     namespaces: readFileSync('/proc/self/mounts', 'utf8')
       .split('\n')
-      .filter((line) => line.startsWith('nsfs /run/docker/netns/')),
+      .filter((line) => /^nsfs \/run\/docker\/netns\/(?!default )/.test(line)),
     connections: flows
       .map((line) => line.replace(/^(\w+\s+\d+ )\d+ /, '$1'))
       .filter((line) => addressesIn(line).some((each) => isOfPod(each) || isOfService(each))),
