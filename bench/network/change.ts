@@ -17,9 +17,9 @@ const name = 'door';
 const gate = 'bench.berth/open';
 
 /**
- * From a pod's condition Ready to the moment in which every node takes connections to its Service, beside 5,000 Services
- * with three endpoints each: a program on each node tries all the time. The condition follows a readiness gate; the
- * moment is when a watch tells it. `change=N`: N changes.
+ * From a pod's condition Ready to when every node takes connections to its Service, beside 5,000 Services with three
+ * endpoints each: a program on each node tries all the time. The condition follows a readiness gate, and counts from
+ * when a watch tells it. `change=N`: N changes.
  */
 export const benchChange: Part = (say, option) =>
   onHosts(async (cluster) => {

@@ -102,13 +102,12 @@ function benchHosts(client: Client, children: ChildProcess[]): BenchHosts {
     async agentOf(host) {
       // Both in the namespaces of the host, whose processes this machine sees under other numbers.
       const init = readFileSync(`/run/berth-cluster/${set}/${host}.pid`, 'utf8').trim();
-      const namespaceId = (await promisify(execFile)('readlink', [`/proc/${init}/ns/pid`])).stdout.trim();
       const found = (await promisify(execFile)('pgrep', ['--ns', init, '--nslist', 'pid', '-f', '/bin/berth agent'])).stdout;
       const agent = found
         .split('\n')
         .map(Number)
         .find((pid) => pid > 0 && programOf(pid) === 'node');
-      if (agent === undefined) throw new Error(`no agent runs on host ${host} (${namespaceId})`);
+      if (agent === undefined) throw new Error(`no agent runs on host ${host}`);
       const nft = (await promisify(execFile)('pgrep', ['-x', '-P', String(agent), 'nft'])).stdout;
       return { agent, nft: nft.split('\n').filter(Boolean).map(Number) };
     },

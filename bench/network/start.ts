@@ -6,8 +6,8 @@ import type { Part } from '../parts.ts';
 const defaultRounds = 11;
 
 /**
- * How long one pod and 100 pods take to start in the routed network, and to go, against the engine driven directly with
- * its own bridge, in turn, as `bench -- agent pods` does it. `start=N`: N rounds of one pod, and a fifth of that of 100.
+ * How long one pod and 100 pods take to start in the routed network, and to go, against the engine driven directly
+ * with its own bridge, in turn, as `bench -- agent pods` does it. `start=N`: N rounds of one pod, N / 5 of 100.
  */
 export const benchStart: Part = (say, option) =>
   withBerth(['--pod-network', 'routed'], async (berth, engine) => {

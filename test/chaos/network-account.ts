@@ -51,7 +51,7 @@ export async function takeNetworkAccount({ nodeDir, pods, services, withKept }: 
     routes: [...routes, ...neighbours],
     // A table that is built anew has another number. What is in sets stands in lines of several.
     rules: [...rules, ...iptables.filter((line) => line.startsWith('-'))]
-      .flatMap((line) => line.replaceAll(/(berth\w*_)\d+\b/g, '$1N').split(/[,{}]/))
+      .flatMap((line) => line.replaceAll(/(berth[\w-]*_)\d+\b/g, '$1N').split(/[,{}]/))
       // The port of the way to the API server is any that was free.
       .map((part) => part.trim().replace(/(10\.43\.0\.1 \. tcp \. 443 .* \. )\d+$/, '$1PORT')),
     // The engine removes the files later, and keeps that of the machine's own.

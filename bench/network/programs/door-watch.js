@@ -1,5 +1,5 @@
-// Tells when an address begins to take connections, and when it ends: node door-watch.js HOST PORT. One line per change,
-// "open NANOSECONDS" or "shut NANOSECONDS", by the clock that all processes of the machine share (process.hrtime).
+// Tells when an address begins to take connections, and when it ends: node door-watch.js HOST PORT. One line for each
+// change, "open NANOSECONDS" or "shut NANOSECONDS", by the clock that all processes of the machine share.
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
