@@ -30,6 +30,8 @@ const podRange = '10.42.0.0/28';
 const serviceRange = '10.43.0.0/16';
 const longestMs = 1_500;
 const patienceMs = 120_000;
+/** Less than conntrack keeps what has ended by itself, two minutes. */
+const settledMs = 60_000;
 const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 
 let dataDir: string;
@@ -156,7 +158,7 @@ async function asBefore(what: string, before: NetworkAccount): Promise<void> {
       if (differences.length === 0) return true;
       throw new Error(differences.join('\n'));
     },
-    patienceMs,
+    settledMs,
   );
 }
 
