@@ -14,8 +14,10 @@ export interface NetworkAccount {
   readonly namespaces: readonly string[];
   /** What conntrack remembers of pods and Services. */
   readonly connections: readonly string[];
-  /** Names in the agent's folder, and the pods' addresses in what is kept there. */
+  /** Names in the agent's folder. */
   readonly files: readonly string[];
+  /** Addresses of pods in what the agent keeps there, which it writes with a delay of half a minute. */
+  readonly kept: readonly string[];
 }
 
 export interface NetworkAccountOptions {
@@ -24,7 +26,7 @@ export interface NetworkAccountOptions {
   /** What the node's pods have addresses of. */
   readonly pods: AddressRange;
   readonly services: AddressRange;
-  /** Whether pods' addresses in kept files count. */
+  /** Whether what the agent keeps counts. */
   readonly withKept: boolean;
 }
 
@@ -44,6 +46,7 @@ export async function takeNetworkAccount({ nodeDir, pods, services, withKept }: 
     lines('iptables-save'),
     lines('conntrack', '-L', '-f', 'ipv4'),
   ]);
+  const files = filesBelow(nodeDir);
   const namesOf = (line: string): string => line.match(/^\d+: ([^:@]+)/)?.[1] ?? line;
   return {
     links: links.map(namesOf),
@@ -61,11 +64,12 @@ export async function takeNetworkAccount({ nodeDir, pods, services, withKept }: 
     connections: flows
       .map((line) => line.replace(/^(\w+\s+\d+ )\d+ /, '$1'))
       .filter((line) => addressesIn(line).some((each) => isOfPod(each) || isOfService(each))),
-    // What is kept is written after half a minute.
-    files: filesBelow(nodeDir).flatMap((path) => {
-      if (!path.endsWith('.json')) return [path];
-      return withKept ? addressesIn(readFileSync(join(nodeDir, path), 'utf8')).filter(isOfPod) : [];
-    }),
+    files: files.filter((path) => !path.endsWith('.json')),
+    kept: withKept
+      ? files
+          .filter((path) => path.endsWith('.json'))
+          .flatMap((path) => addressesIn(readFileSync(join(nodeDir, path), 'utf8')).filter(isOfPod))
+      : [],
   };
 }
 
