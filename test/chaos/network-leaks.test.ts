@@ -31,7 +31,7 @@ const serviceRange = '10.43.0.0/16';
 const longestMs = 1_500;
 const patienceMs = 120_000;
 /** Less than conntrack keeps what has ended by itself, two minutes. */
-const settledMs = 60_000;
+const settledMs = 90_000;
 const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 
 let dataDir: string;
