@@ -19,7 +19,7 @@ import { type Chance, createChance } from './random.ts';
 
 // Pods of the routed network that come and go, with connections, Services and policies, while the agent is killed now
 // and then: the machine is as it was afterwards.
-const rounds = effort(8, 1_000);
+const rounds = effort(6, 1_000);
 /** Rounds in which the agent is killed: the first, and every so many. */
 const killEvery = 10;
 /** Every so many rounds the whole is compared. */
