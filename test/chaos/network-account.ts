@@ -56,7 +56,8 @@ export async function takeNetworkAccount({ nodeDir, pods, services, withKept }: 
     rules: [...rules, ...iptables.filter((line) => line.startsWith('-'))]
       .flatMap((line) => line.replaceAll(/(berth[\w-]*_)\d+\b/g, '$1N').split(/[,{}]/))
       // The port of the way to the API server is any that was free.
-      .map((part) => part.trim().replace(/(10\.43\.0\.1 \. tcp \. 443 .* \. )\d+$/, '$1PORT')),
+      .map((part) => part.trim().replace(/(10\.43\.0\.1 \. tcp \. 443 .* \. )\d+$/, '$1PORT'))
+      .filter(Boolean),
     // The engine removes the files later, and keeps that of the machine's own.
     namespaces: readFileSync('/proc/self/mounts', 'utf8')
       .split('\n')
@@ -73,15 +74,11 @@ export async function takeNetworkAccount({ nodeDir, pods, services, withKept }: 
   };
 }
 
-/** What came and what went between two accounts: a line each. */
-export function differencesOf(before: NetworkAccount, now: NetworkAccount): string[] {
-  return (Object.keys(before) as (keyof NetworkAccount)[]).flatMap((name) => {
-    const [had, has] = [before[name].toSorted(), now[name].toSorted()];
-    return [
-      ...without(has, had).map((each) => `${name}: ${each} came`),
-      ...without(had, has).map((each) => `${name}: ${each} went`),
-    ];
-  });
+/** What there is that was not there before: a line each. What went is no leak: others use the machine as well. */
+export function leaksBetween(before: NetworkAccount, now: NetworkAccount): string[] {
+  return (Object.keys(before) as (keyof NetworkAccount)[]).flatMap((name) =>
+    without(now[name], before[name]).map((each) => `${name}: ${each}`),
+  );
 }
 
 /** The lines of one list that another does not have; a line that stands twice counts twice. */
