@@ -6,6 +6,7 @@ import type { Figure } from './figure.ts';
 import { benchIdle } from './idle.ts';
 import { benchJoin } from './join.ts';
 import { benchNames } from './names/index.ts';
+import { benchNetwork } from './network/index.ts';
 import { benchScheduler } from './scheduler/index.ts';
 import { benchServices } from './services/index.ts';
 import { benchStudy } from './study/index.ts';
@@ -24,6 +25,7 @@ const benches: Readonly<Record<string, (say: (text: string) => void, parts: read
   idle: benchIdle,
   join: benchJoin,
   names: benchNames,
+  network: benchNetwork,
   scheduler: benchScheduler,
   services: benchServices,
   study: benchStudy,

@@ -45,6 +45,11 @@ export function cpuSeconds(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + secondsOf(pid, ownFields), 0);
 }
 
+/** The same, with that of their children that have ended, and of theirs. */
+export function cpuSecondsWithChildren(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + secondsOf(pid, withChildrenFields), 0);
+}
+
 /** Processor time of this process's children that have ended, and of theirs. */
 export function cpuSecondsOfEndedChildren(): number {
   return secondsOf(process.pid, endedChildrenFields);

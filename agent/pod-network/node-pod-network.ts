@@ -232,15 +232,17 @@ export class NodePodNetwork implements RoutedNetwork {
     return this.#measurer.run(signal);
   }
 
-  /** Links that no sandbox has are swept once it is known which there are. */
+  /** Links that no sandbox has, and connections of their pods, are swept once it is known which there are. */
   async #take(network: PodNetwork, used: readonly Held[]): Promise<void> {
     network.pool.learn(used);
     if (this.#isSwept) return;
     try {
-      await network.links.sweep(new Set(network.pool.addresses()));
+      const inUse = new Set(network.pool.addresses());
+      await network.links.sweep(inUse);
+      await network.links.forget(network.pool.range, inUse);
       this.#isSwept = true;
     } catch (error) {
-      this.#options.logger.warn({}, `links without a sandbox cannot be removed: ${wordsOf(error)}`);
+      this.#options.logger.warn({}, `what pods left that are gone cannot be removed: ${wordsOf(error)}`);
     }
   }
 

@@ -1,3 +1,4 @@
+import { type AddressRange, addressNumber, isInRange } from '../../api/meta/address-range.ts';
 import {
   isOurs,
   type LinkOwner,
@@ -56,8 +57,8 @@ export class PodLinks {
     await shell.run(
       [
         `ip link delete ${name} 2>/dev/null || :`,
-        // What a pod before this one had open at the address would be let in as established. Nothing found is an error.
-        ...['--orig-src', '--reply-src'].map((of) => `conntrack -D ${of} ${link.address} >/dev/null 2>&1 || :`),
+        // What a pod before this one had open at the address would be let in as established.
+        ...forgetCommands(link.address),
         feed('ip -batch -', machineCommands(owner, link, source)),
         ...sysctls,
         feed(inPod, podCommands(link)),
@@ -77,10 +78,11 @@ export class PodLinks {
     if (scripts.length > 0) await shell.run(scripts.join('\n'));
   }
 
-  /** Takes a pod out of the network. One that is gone is fine. */
+  /** Takes a pod out of the network, with what conntrack remembers of it. One that is gone is fine. */
   async detach(address: string): Promise<void> {
     const name = linkNameOf(this.#options.owner, address);
-    await this.#options.shell.run(`[ ! -e /proc/sys/net/ipv4/conf/${name} ] || ip link delete ${name}`);
+    const remove = `[ ! -e /proc/sys/net/ipv4/conf/${name} ] || ip link delete ${name}`;
+    await this.#options.shell.run([remove, ...forgetCommands(address)].join('\n'));
   }
 
   /** The names of the links that are this node's. */
@@ -102,4 +104,27 @@ export class PodLinks {
     for (const name of lost) await this.#options.shell.run(`ip link delete ${name} 2>/dev/null || :`);
     return lost;
   }
+
+  /**
+   * Removes what conntrack remembers of addresses of pods' range that are not in use any more: an established
+   * connection of a pod that ended while no agent ran stays for days.
+   */
+  async forget(range: AddressRange, used: ReadonlySet<string>): Promise<void> {
+    const { shell } = this.#options;
+    // All of them: conntrack takes no range for the source of answers. There may be many; their addresses are few.
+    const list = "{ conntrack -L -f ipv4 2>/dev/null || echo failed; } | grep -oE 'src=[0-9.]+|^failed$' | sort -u || :";
+    const text = await shell.run(list);
+    if (text.includes('failed')) throw new Error('conntrack does not list connections: run "conntrack -L" to see why');
+    const addresses = text.split('\n').map((line) => line.replace('src=', ''));
+    // The first addresses are the node's own.
+    const isOfPod = (at: number): boolean => isInRange(range, at) && at > range.first + 1;
+    const gone = new Set(addresses.filter((each) => !used.has(each) && isOfPod(addressNumber(each) ?? -1)));
+    for (const each of gone) await shell.run(forgetCommands(each).join('\n'));
+  }
 }
+
+/** The directions of a connection in which a pod's address is the source: as it was opened by the pod, or to it. */
+const flowsOf = ['--orig-src', '--reply-src'] as const;
+
+/** Nothing found is an error of conntrack. */
+const forgetCommands = (address: string): string[] => flowsOf.map((of) => `conntrack -D ${of} ${address} >/dev/null 2>&1 || :`);

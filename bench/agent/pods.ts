@@ -6,7 +6,7 @@ import { berthRound, floorRound, type Sample } from './rounds.ts';
 import { withBerth } from './with-berth.ts';
 
 /** How many calls of the engine at once are tried where it is driven directly: the best of them is the floor. */
-const limits = [4, 8, 12];
+export const limits = [4, 8, 12];
 /** Ends when it is asked to, as programs should. */
 const obedient = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 3600 & wait $!; done'];
 
@@ -18,7 +18,7 @@ const obedient = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 3600 & wait
 export function benchPods(say: (text: string) => void): Promise<Figure[]> {
   return withBerth([], async (berth, engine) => {
     const pairs = (count: number, rounds: number, floorLimits: readonly number[]) =>
-      compare({ berth, engine, say }, { count, rounds, limits: floorLimits });
+      comparePods({ berth, engine, say }, { count, rounds, limits: floorLimits });
     await pairs(1, 2, [1]); // Warms up both.
     const one = await pairs(1, 11, [1]);
     const quick: number[] = [];
@@ -63,7 +63,11 @@ interface Comparison {
   readonly serverMs: number;
 }
 
-async function compare({ berth, engine, say }: Sides, { count, rounds, limits: floorLimits }: Series): Promise<Comparison> {
+/** The figures are medians; of the floor those of the best limit. */
+export async function comparePods(
+  { berth, engine, say }: Sides,
+  { count, rounds, limits: floorLimits }: Series,
+): Promise<Comparison> {
   const floors = new Map<number, Sample[]>(floorLimits.map((limit) => [limit, []]));
   const ours: Sample[] = [];
   const cpu = { agent: 0, server: 0 };
