@@ -114,7 +114,7 @@ export class PodNetwork {
     this.neighbours = new NeighbourRoutes({ shell, owner, range, address, choice, warn, before });
     this.pool = new AddressPool(options.range);
     this.#opened = new Set(options.opened);
-    this.links = new PodLinks({ shell: options.shell, owner: options.owner, source: options.address });
+    this.links = new PodLinks({ shell: options.shell, owner: options.owner, source: sourceOf(options) });
   }
 
   /** What a pod's interface carries at most: what every way to another node has room for. In bytes. */
@@ -179,9 +179,10 @@ export class PodNetwork {
     const gone = this.#cluster.services.filter(({ text }) => !stay.has(text));
     this.#cluster = cluster;
     await this.#options.shell.run(
-      [...gone.map(removeServiceRoute), feed('ip -batch -', serviceRouteCommands(cluster.services, this.#options.address))].join(
-        '\n',
-      ),
+      [
+        ...gone.map(removeServiceRoute),
+        feed('ip -batch -', serviceRouteCommands(cluster.services, sourceOf(this.#options))),
+      ].join('\n'),
     );
     await this.#writeTable();
     await this.#mendForward();
@@ -278,7 +279,8 @@ export class PodNetwork {
     if (lines.includes('gateway')) await shell.run(gatewayScript(owner, range));
     const routed = new Set(lines);
     const lostServices = this.#cluster.services.filter(({ text }) => !routed.has(text));
-    if (lostServices.length > 0) await shell.run(feed('ip -batch -', serviceRouteCommands(lostServices, this.#options.address)));
+    if (lostServices.length > 0)
+      await shell.run(feed('ip -batch -', serviceRouteCommands(lostServices, sourceOf(this.#options))));
     if (this.neighbours.destinations.some((each) => !routed.has(each))) {
       await this.neighbours.restore();
       this.#options.warn("routes to other nodes' pods were removed: restored them");
@@ -352,3 +354,10 @@ const linkNames = (text: string): ReadonlySet<string> =>
 
 const insideOf = (neighbours: readonly Neighbour[]): string =>
   neighbours.map(({ address, range }) => `${address} ${range.text}`).join();
+
+/**
+ * The machine's own address when it speaks to pods. A machine that is in no network has addresses of the loopback
+ * interface alone, from which nothing leaves it.
+ */
+const sourceOf = ({ address, range }: Pick<PodNetworkOptions, 'address' | 'range'>): string =>
+  address.startsWith('127.') ? gatewayAddressOf(range) : address;

@@ -8,6 +8,7 @@ const newer: ReadonlySet<string> = new Set([
   'apps',
   'batch',
   'autoscaling',
+  'apiextensions.k8s.io',
   'discovery.k8s.io',
   'networking.k8s.io',
   'networking.berth.io',

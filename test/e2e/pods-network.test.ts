@@ -115,7 +115,9 @@ describe('what is measured', () => {
     const metrics = await eventually('the pods are measured', async () => {
       const found = JSON.parse(await house.berth.ok('get', 'nodemetrics', house.berth.nodeName, '-o', 'json'));
       const pod = found.pods?.find((each: { name: string }) => each.name === 'web');
-      return pod?.containers?.length === 2 && pod.containers[0].usage?.cpu !== undefined ? found : undefined;
+      // Nothing but what other pods sent: there are no broadcasts.
+      const isMeasured = pod?.containers?.length === 2 && pod.containers[0].usage?.cpu !== undefined;
+      return isMeasured && Number(pod.networkReceiveBytes) > 0 ? found : undefined;
     });
     expect(metrics.node).toHaveProperty('load1');
     expect(metrics.usage).toMatchObject({ cpu: expect.any(String), memory: expect.any(String) });
@@ -123,6 +125,5 @@ describe('what is measured', () => {
     expect(pod).toMatchObject({ namespace: 'default', uid: web.metadata.uid });
     expect(pod.containers.map((each: { name: string }) => each.name).sort()).toEqual(['client', 'server']);
     for (const { usage } of pod.containers) expect(usage).toMatchObject({ cpu: expect.any(String), memory: expect.any(String) });
-    expect(Number(pod.networkReceiveBytes)).toBeGreaterThan(0);
   });
 });
