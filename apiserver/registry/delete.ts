@@ -77,7 +77,7 @@ export function decideDelete(store: KindStore, options: DeleteOptions, previous:
     ? Math.min(pending.graceSeconds, options.gracePeriodSeconds ?? pending.graceSeconds)
     : (store.kind.lifecycle?.gracePeriodSeconds?.(cloneObject(previous), options.gracePeriodSeconds) ?? 0);
   const kept = keepersOf(store.kind.unowned ? { propagationPolicy: 'Background' } : options, metadata.finalizers ?? []);
-  if (grace === 0 && kept.length === 0 && !hasSpecFinalizers(previous)) return 'remove';
+  if (grace === 0 && kept.length === 0 && !hasSpecFinalizers(store.kind, previous)) return 'remove';
   const next: AnyObject = cloneObject(previous);
   next.metadata = { ...next.metadata, finalizers: kept };
   if (kept.length === 0) delete next.metadata.finalizers;

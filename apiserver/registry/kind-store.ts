@@ -263,7 +263,7 @@ export class KindStore {
     options: ChangeOptions,
   ): Promise<Buffer | undefined> {
     if (!options.setsManagers) keepManagers(next, previous);
-    if (isFinished(next)) return this.tryRemove(at, current, this.encode(next), options.context);
+    if (isFinished(this.kind, next)) return this.tryRemove(at, current, this.encode(next), options.context);
     if (isDeepStrictEqual(next, previous)) {
       const confirmed = await this.confirm(at, current, again);
       if (confirmed) options.context.audited?.unchanged();

@@ -4,6 +4,7 @@ import { conflict, type ErrorSubject, type FieldViolation } from '../../api/erro
 import { forbidden } from '../../api/errors/violations.ts';
 import type { NamespaceSpec, ObjectMeta } from '../../api/generated/types.ts';
 import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
+import { isKind } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { validateMetadata } from '../../api/kinds/metadata.ts';
 import { equalValues } from '../../api/meta/equal.ts';
@@ -87,14 +88,15 @@ export function validateMetadataUpdate(next: ObjectMeta, previous: ObjectMeta): 
 }
 
 /** Whether nothing keeps a deleted object any longer. A namespace is kept by its spec as well, until it is empty. */
-export function isFinished(object: AnyObject): boolean {
+export function isFinished(kind: Kind, object: AnyObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = object.metadata ?? {};
-  return deletionTimestamp !== undefined && !deletionGracePeriodSeconds && !finalizers?.length && !hasSpecFinalizers(object);
+  const isDue = deletionTimestamp !== undefined && !deletionGracePeriodSeconds && !finalizers?.length;
+  return isDue && !hasSpecFinalizers(kind, object);
 }
 
-/** Only Namespace has finalizers in its spec. */
-export function hasSpecFinalizers(object: AnyObject): boolean {
-  return ((object.spec as NamespaceSpec | undefined)?.finalizers?.length ?? 0) > 0;
+/** Only Namespace has finalizers in its spec: what kinds of users' own have there means something else. */
+export function hasSpecFinalizers(kind: Kind, object: AnyObject): boolean {
+  return isKind(kind, 'Namespace') && ((object.spec as NamespaceSpec | undefined)?.finalizers?.length ?? 0) > 0;
 }
 
 /** Whether objects of the kind say what is wanted. */

@@ -112,6 +112,9 @@ registerToy();
 /** Not CustomResourceDefinitions, whose names follow from their specs: custom-kinds.test.ts. */
 export const everyKind: readonly Kind[] = [...kinds.filter(({ kind }) => kind !== 'CustomResourceDefinition'), toy as Kind];
 
+/** As the server has them. */
+export const servedKinds: readonly Kind[] = [...kinds, toy as Kind];
+
 /** A kind on a running server, and how to make objects of it. */
 export interface Subject {
   readonly kind: Kind;

@@ -15,6 +15,7 @@ const schema: JsonObject = {
         cronSpec: { type: 'string', description: 'When it runs.' },
         image: { type: 'string' },
         replicas: { type: 'integer', default: 1 },
+        finalizers: { type: 'array', items: { type: 'string' } },
       },
     },
     status: {

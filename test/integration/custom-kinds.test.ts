@@ -98,7 +98,8 @@ describe('objects of a custom kind', () => {
     });
     const labelled = await objects.patch(kind, at('a'), { metadata: { labels: { team: 'x' } } });
     expect(labelled).toMatchObject({ metadata: { generation: 3, labels: { team: 'x' } } });
-    const updated = await objects.update(kind, { ...labelled, spec: { cronSpec: '@daily' } });
+    // Only a Namespace is kept by a list of this name.
+    const updated = await objects.update(kind, { ...labelled, spec: { cronSpec: '@daily', finalizers: ['of the user'] } });
     expect(updated).toMatchObject({ metadata: { generation: 4 }, spec: { cronSpec: '@daily', replicas: 1 } });
     expect(await objects.deleteCollection(kind, { namespace: 'default', labelSelector: 'team=x' })).toBe(1);
     await expect(objects.get(kind, at('a'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
