@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeNetwork } from '../../agent/network.ts';
 import { forceRemove, run } from '../e2e/installation.ts';
 import { unmountBelow } from '../e2e/private-engine.ts';
 
@@ -28,9 +29,16 @@ export async function removeAbandoned(): Promise<void> {
   });
   await forceRemove(containers);
   for (const folder of folders.map((name) => join(tmpdir(), name))) {
+    await removeNetworks(folder);
     await unmountBelow(folder);
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Of the nodes that agents were started for with this data directory: what is left keeps others from the range. */
+export async function removeNetworks(dataDir: string): Promise<void> {
+  const nodes = join(dataDir, 'node');
+  for (const name of existsSync(nodes) ? readdirSync(nodes) : []) await removeNetwork(dataDir, name, join(nodes, name));
 }
 
 function isAbandoned(form: RegExp, name: string): boolean {

@@ -4,7 +4,7 @@ import { isConditionTrue } from '../../api/meta/conditions.ts';
 import { type Client, type Container, listAll, type Pod, type PodSpec } from '../../client/index.ts';
 import { containersOf, eventually, forceRemove, freePort } from '../e2e/installation.ts';
 import { unmountBelow } from '../e2e/private-engine.ts';
-import { createRunFolder, removeAbandoned } from './abandoned.ts';
+import { createRunFolder, removeAbandoned, removeNetworks } from './abandoned.ts';
 import { image, isReady, namespace } from './pod-churn.ts';
 import { type AgentStart, type BerthProcess, connectAdmin, startAgent, startServer } from './processes.ts';
 
@@ -38,15 +38,15 @@ async function deleteIfThere(client: Client, name: string): Promise<void> {
   });
 }
 
-/** The server runs, an agent does not. */
-export async function createChaosHouse(name: string): Promise<ChaosHouse> {
+/** The server runs, with these flags; an agent does not. */
+export async function createChaosHouse(name: string, flags: readonly string[] = []): Promise<ChaosHouse> {
   await removeAbandoned();
   const dataDir = await createRunFolder(name);
   const address = `127.0.0.1:${await freePort()}`;
   const houseNode = `chaos-${name}-${process.pid}`;
   const nodes = new Set<string>([houseNode]);
   const agents: BerthProcess[] = [];
-  let server = await startServer(dataDir, address);
+  let server = await startServer(dataDir, address, ...flags);
   const client = await connectAdmin(dataDir, address);
   const containers = async () => (await Promise.all([...nodes].map(containersOf))).flat();
 
@@ -72,7 +72,7 @@ export async function createChaosHouse(name: string): Promise<ChaosHouse> {
     nodeName: houseNode,
     client,
     async startServer() {
-      server = await startServer(dataDir, address);
+      server = await startServer(dataDir, address, ...flags);
     },
     killServer: () => server.kill(),
     signalServer: (name) => server.signal(name),
@@ -104,6 +104,7 @@ export async function createChaosHouse(name: string): Promise<ChaosHouse> {
       await Promise.all([...agents, server].map((each) => each.kill()));
       const left = (await containers()).map((each) => each.id);
       await forceRemove(left);
+      await removeNetworks(dataDir);
       await unmountBelow(dataDir);
       await rm(dataDir, { recursive: true, force: true });
     },

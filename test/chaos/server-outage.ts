@@ -38,12 +38,15 @@ const awayMs = effort(45_000, 600_000);
  */
 const watchedMs = effort(45_000, 120_000);
 
+/** Both outages happen at the same time on the same machine: two clusters there need ranges of their own. */
+const otherRanges = ['--cluster-cidr', '10.44.0.0/16', '--service-cidr', '10.45.0.0/16'];
+
 /**
  * Two nodes with four pods each, which tolerate no lost node at all or have probes, and pods of a Deployment,
  * a StatefulSet and a DaemonSet; the server is killed, or stands still, and comes back.
  */
 export async function goThroughOutage(how: 'away' | 'still'): Promise<Outage> {
-  const house = await createChaosHouse(how);
+  const house = await createChaosHouse(how, how === 'away' ? [] : otherRanges);
   let story: Chronicle | undefined;
   try {
     const nodes = [house.nodeName, `${house.nodeName}-b`];

@@ -120,11 +120,12 @@ export async function createPrivateEngine(name: string): Promise<PrivateEngine> 
     rmSync(exec, { recursive: true, force: true });
     mkdirSync(exec);
     const links = await inside('ip', '-o', 'link');
-    for (const [, link = ''] of links.stdout.matchAll(/^\d+: (veth[^@:]*|docker0)/gm)) await inside('ip', 'link', 'delete', link);
+    for (const [, link = ''] of links.stdout.matchAll(/^\d+: ((?:veth|bth|bgw)[^@:]*|docker0)/gm))
+      await inside('ip', 'link', 'delete', link);
     await inside(
       'sh',
       '-c',
-      'iptables-save | grep "^\\*" | tr -d "*" | while read t; do iptables -t $t -F; iptables -t $t -X; done',
+      'ip route flush type unreachable; nft flush ruleset; iptables-save | grep "^\\*" | tr -d "*" | while read t; do iptables -t $t -F; iptables -t $t -X; done',
     );
   }
 
