@@ -16,6 +16,7 @@ import { readSchema } from './definition-admission.ts';
 import { DefinitionTable } from './definition-table.ts';
 import { emptyKind } from './empty-kind.ts';
 import { condition, decideStatus } from './names.ts';
+import { loadSchemaEngine } from './schema-engine.ts';
 import { adopt, servedVersions } from './served-versions.ts';
 
 export interface CustomKindsOptions {
@@ -131,6 +132,7 @@ export class CustomKinds {
 
   async #serve(name: string, definition: CustomResourceDefinition): Promise<void> {
     const { addKind, registry } = this.#options;
+    await loadSchemaEngine();
     const [first, ...others] = servedVersions(definition, (version) => this.#schemaOf(name, version));
     const before = this.#served.get(name);
     if (before && before.store.kind.apiVersion === first.apiVersion) {

@@ -1,11 +1,11 @@
-import { type FieldViolation, failedPrecondition, invalid } from '../../api/errors/index.ts';
+import { failedPrecondition, invalid } from '../../api/errors/index.ts';
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '../../api/generated/types.ts';
 import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { resourceOf } from '../../api/kinds/identity.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import type { Json } from '../../api/meta/merge-patch.ts';
 import type { Admission } from '../admission/admission.ts';
-import { compileSchema } from '../schema/compile-schema.ts';
+import { loadSchemaEngine } from './schema-engine.ts';
 
 /** Reads a definition, never older than the last acknowledged write. */
 export type DefinitionReader = (name: string) => Promise<CustomResourceDefinition | undefined>;
@@ -23,28 +23,29 @@ export function definitionRules(readDefinition: DefinitionReader): Admission {
       throw failedPrecondition('KindTerminating', why, { kind: 'CustomResourceDefinition', name });
     },
     async update(kind, next, previous) {
-      if (isKind(kind, 'CustomResourceDefinition')) checkSchemas(next, previous);
+      if (isKind(kind, 'CustomResourceDefinition')) await checkSchemas(next, previous);
     },
   };
 }
 
-function checkSchemas(next: CustomResourceDefinition, previous: CustomResourceDefinition | undefined): void {
+async function checkSchemas(next: CustomResourceDefinition, previous: CustomResourceDefinition | undefined): Promise<void> {
+  const { compileSchema } = await loadSchemaEngine();
+  const violationsOf = (raw: Uint8Array, path: string) => compileSchema(readSchema(raw), { path }).violations ?? [];
   const found = (next.spec?.versions ?? []).flatMap((version, i) => {
     const before = previous?.spec?.versions?.find(({ name }) => name === version.name);
-    return schemaViolations(`spec.versions[${i}].schema.openAPIV3Schema`, version, before);
+    const raw = changedSchema(version, before);
+    return raw ? violationsOf(raw, `spec.versions[${i}].schema.openAPIV3Schema`) : [];
   });
   if (found.length > 0) throw invalid({ kind: 'CustomResourceDefinition', name: next.metadata?.name ?? '' }, found);
 }
 
-function schemaViolations(
-  path: string,
+/** The schema of a version; undefined where it has none, or the one that it had before. */
+function changedSchema(
   version: CustomResourceDefinitionVersion,
   previous: CustomResourceDefinitionVersion | undefined,
-): readonly FieldViolation[] {
+): Uint8Array | undefined {
   const [raw, before] = [version, previous].map((each) => each?.schema?.openAPIV3Schema?.raw);
-  if (!raw || (before && Buffer.compare(raw, before) === 0)) return [];
-  const { violations } = compileSchema(readSchema(raw), { path });
-  return violations ?? [];
+  return raw && before && Buffer.compare(raw, before) === 0 ? undefined : raw;
 }
 
 /** A schema is carried as JSON, which the codec has checked. */

@@ -3,8 +3,8 @@ import { internal } from '../../api/errors/index.ts';
 import type { CustomRules } from '../../api/kinds/custom/custom-kind.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { Json, JsonObject } from '../../api/meta/merge-patch.ts';
-import { compileSchema } from '../schema/compile-schema.ts';
 import type { CompiledSchema } from '../schema/compiled-schema.ts';
+import { loadedSchemaEngine } from './schema-engine.ts';
 
 /** What the rules of one version are made of. */
 export interface SchemaSource {
@@ -29,7 +29,7 @@ export function schemaRules({ names, read }: SchemaSource): CustomRules {
 }
 
 function compile({ apiVersion, kind }: SchemaSource['names'], json: Json): CompiledSchema {
-  const { schema, violations } = compileSchema(json, { path: 'schema', isStored: true });
+  const { schema, violations } = loadedSchemaEngine().compileSchema(json, { path: 'schema', isStored: true });
   if (schema) return schema;
   const [first] = violations;
   throw internal(`the stored schema of ${apiVersion} ${kind} cannot be compiled: ${first?.field}: ${first?.description}`);

@@ -63,8 +63,9 @@ describe('the package that npm pack makes', () => {
   });
 
   it('is small: source maps and what only tests need stay outside', () => {
-    expect(packed.size).toBeLessThan(2_500_000);
-    expect(packed.unpackedSize).toBeLessThan(11_000_000);
+    // Of it 0.1 and 0.5 MB are the libraries for kinds of users' own: CEL, and patterns in linear time.
+    expect(packed.size).toBeLessThan(2_600_000);
+    expect(packed.unpackedSize).toBeLessThan(11_500_000);
   });
 
   it('is made of a fresh build, and runs no script when it is installed', async () => {
