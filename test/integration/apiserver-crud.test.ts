@@ -237,9 +237,10 @@ test('a condition has a type, of which there is one, and a status', async () => 
     { type: 'B', status: 'False' },
   ]);
   expect(written.status?.conditions?.map(({ type }) => type)).toEqual(['A', 'B']);
+  // A strategic merge patch puts new items first, as Kubernetes' does.
   await expect(patch([{ type: 'C' }])).rejects.toMatchObject({
     code: 'INVALID_ARGUMENT',
-    violations: [{ field: 'status.conditions[2].status' }],
+    violations: [{ field: 'status.conditions[0].status' }],
   });
   expect((await patch([{ type: 'B', status: 'True' }])).status?.conditions?.map(({ type }) => type)).toEqual(['A', 'B']);
   const conditions = [
