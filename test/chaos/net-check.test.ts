@@ -108,7 +108,8 @@ describe('berth net check', () => {
     await cluster.client.pods.create(pod('old'));
     await ready('old');
     await cluster.berth('h2', 'down');
-    await cluster.berth('h2', 'join', '--detach');
+    // It would keep the flag that it was given before.
+    await cluster.berth('h2', 'join', '--detach', '--pod-network', 'routed');
     await eventually('it is told', async () =>
       (await check()).stdout.includes(
         `h2: pods are still in the engine's network, where other nodes do not reach them: ${namespace}/old\n`,

@@ -38,7 +38,7 @@ it('says why a pod is refused, and reads the configuration again for handlers al
     code: 'invalid',
     message: expect.stringContaining('the runtime "vm" of the pod\'s RuntimeClass reads its network when it starts'),
   });
-  runtimes['vm'] = { path: 'crun' };
+  runtimes.vm = { path: 'crun' };
   now = 10_000;
   await handlers.requireJoinable('vm');
   now = 1e9;
