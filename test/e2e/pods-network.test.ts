@@ -112,10 +112,12 @@ describe('a pod on the network', () => {
 
 describe('what is measured', () => {
   it('is reported of the node within seconds, of its pods and of their containers', async () => {
+    // Its sandbox is new, and nothing but what others send reaches it: there are no broadcasts.
+    const { podIP } = (await house.pod('web')).status;
+    expect((await run('curl', ['-sf', '--max-time', '10', `http://${podIP}/`])).stdout).toBe('served\n');
     const metrics = await eventually('the pods are measured', async () => {
       const found = JSON.parse(await house.berth.ok('get', 'nodemetrics', house.berth.nodeName, '-o', 'json'));
       const pod = found.pods?.find((each: { name: string }) => each.name === 'web');
-      // Nothing but what other pods sent: there are no broadcasts.
       const isMeasured = pod?.containers?.length === 2 && pod.containers[0].usage?.cpu !== undefined;
       return isMeasured && Number(pod.networkReceiveBytes) > 0 ? found : undefined;
     });
