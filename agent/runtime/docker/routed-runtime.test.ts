@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PortTakenError } from '../../host-ports/host-ports.ts';
-import type { ObservedContainer, PortMapping, SandboxConfig } from '../runtime.ts';
+import type { ContainerConfig, ObservedContainer, PortMapping, SandboxConfig } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { RoutedSandboxConfig } from './container-spec.ts';
 import type { ContainerCalls } from './containers.ts';
@@ -16,7 +16,9 @@ const mappingOf = (parts: Partial<PortMapping> = {}): PortMapping => ({
 
 /** An engine that knows sandboxes alone, and a network that gives 10.0.0.1, 10.0.0.2 and so on. */
 class World {
-  readonly sandboxes = new Map<string, ObservedContainer>();
+  readonly sandboxes: Map<string, ObservedContainer>;
+  /** Whether the network is there. */
+  isKnown = true;
   readonly held = new Map<string, string>();
   readonly log: string[] = [];
   /** Published ports of the machine, by holder. */
@@ -28,7 +30,8 @@ class World {
   duringList = async (): Promise<void> => {};
   readonly calls: ReturnType<typeof withRoutedNetwork>;
 
-  constructor() {
+  constructor(sandboxes = new Map<string, ObservedContainer>()) {
+    this.sandboxes = sandboxes;
     this.calls = withRoutedNetwork(this.#engine(), this.#network(), {
       requireJoinable: async (handler) => {
         if (handler === 'kata') throw new RuntimeError('invalid', 'it would have no network');
@@ -52,6 +55,7 @@ class World {
       },
       stop: async (id: string) => void this.sandboxes.set(id, { ...this.sandboxes.get(id)!, state: 'exited' }),
       remove: async (id: string) => void this.sandboxes.delete(id),
+      runContainer: async () => ({ id: 'c' }),
     } as unknown as ContainerCalls;
   }
 
@@ -93,7 +97,7 @@ class World {
         for (const { address, holder } of used) if (!world.held.has(address)) world.held.set(address, holder);
         for (const [address, holder] of world.held) if (gone.includes(holder)) world.held.delete(address);
       },
-      joined: async (pods) => world.joined ?? new Set(pods.map(({ address }) => address)),
+      joined: async (pods) => (world.isKnown ? (world.joined ?? new Set(pods.map(({ address }) => address))) : undefined),
     };
   }
 }
@@ -199,6 +203,37 @@ describe('ports of the machine', () => {
     world.ports.clear();
     await world.calls.list();
     expect([...world.ports]).toEqual([['a/0', { mappings: [mappingOf()], address: '10.0.0.1' }]]);
+  });
+});
+
+describe('a container', () => {
+  const ran = { id: 'c' } as unknown as ObservedContainer;
+  const run = (sandboxId: string) => world.calls.runContainer({ sandboxId } as unknown as ContainerConfig);
+
+  it('starts in a sandbox of the agent before only when that is joined', async () => {
+    // The agent before was killed between a start and the join.
+    for (const [uid, address] of [
+      ['a', '10.0.0.8'],
+      ['b', '10.0.0.9'],
+    ] as const) {
+      const parts = { podUid: uid, attempt: 0, id: `id-${uid}`, state: 'running', pid: 7, ip: address, routed: true };
+      world.sandboxes.set(`id-${uid}`, parts as unknown as ObservedContainer);
+    }
+    world.joined = new Set(['10.0.0.9']);
+    await world.calls.list();
+    await expect(run('id-a')).rejects.toThrow('its network is gone');
+    expect(await run('id-b')).toEqual(ran);
+  });
+
+  it('waits while the network is not there', async () => {
+    await world.calls.runSandbox(configOf('a'));
+    const other = new World(world.sandboxes);
+    other.isKnown = false;
+    await other.calls.list();
+    const started = other.calls.runContainer({ sandboxId: 'id-a' } as unknown as ContainerConfig);
+    other.isKnown = true;
+    other.joined = new Set(['10.0.0.1']);
+    expect(await started).toEqual(ran);
   });
 });
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type HostPorts, PortTakenError } from '../../host-ports/host-ports.ts';
 import { canPublish } from '../../host-ports/table-service.ts';
 import type { JoiningPod } from '../../pod-network/link-gate.ts';
@@ -61,6 +62,10 @@ export function withRoutedNetwork(
       network.isWanted && !config.hostNetwork && config.portMappings.every(canPublish)
         ? run(config, onCreated)
         : calls.runSandbox(config),
+    async runContainer(config, createdId) {
+      await routed.verify(config.sandboxId);
+      return calls.runContainer(config, createdId);
+    },
     async stop(id, gracePeriodSeconds) {
       await calls.stop(id, gracePeriodSeconds);
       await routed.leave(id);
@@ -81,6 +86,8 @@ class RoutedSandboxes {
   /** By the sandbox's id. */
   readonly #held = new Map<string, Held>();
   readonly #beingMade = new Set<string>();
+  /** Ids of sandboxes that were seen joined. */
+  readonly #joined = new Set<string>();
   /** Ids of sandboxes that ended while a list was read that may still name them. */
   readonly #left = new Set<string>();
   #listing = 0;
@@ -120,7 +127,22 @@ class RoutedSandboxes {
       await this.remove(sandbox.id);
       throw new RuntimeError('failed', `join the pod to its network: ${wordsOf(error)}`, { cause: error });
     }
+    this.#joined.add(sandbox.id);
     return { ...sandbox, ip: address };
+  }
+
+  /**
+   * Returns once a sandbox of before is known to be joined: the agent before may have been killed before that. Where
+   * the network is not there in time, as when it cannot be read, the sandbox is taken for joined. Throws for one that
+   * is not.
+   */
+  async verify(sandboxId: string): Promise<void> {
+    const until = performance.now() + verifyTimeoutMs;
+    while (this.#held.has(sandboxId) && !this.#joined.has(sandboxId) && performance.now() < until) {
+      const sandbox = (await this.list()).find(({ id }) => id === sandboxId);
+      if (sandbox?.error === networkIsGone) throw new RuntimeError('failed', `start a container: ${networkIsGone}`);
+      if (!this.#joined.has(sandboxId)) await delay(verifyPauseMs);
+    }
   }
 
   /** The ports are free again where no sandbox comes of it. */
@@ -181,6 +203,7 @@ class RoutedSandboxes {
     const joined = await this.#network.joined(running.map(({ ip, pid }) => ({ address: ip!, pid })));
     if (joined === undefined) return all;
     // A sandbox that runs without its network (the agent was killed before it was joined) cannot hold a pod.
+    for (const each of running) if (joined.has(each.ip!)) this.#joined.add(each.id);
     const lost = new Set(running.filter((each) => !joined.has(each.ip!) && !this.#beingMade.has(holderOf(each))));
     return all.map((each) => (lost.has(each) ? asEnded(each) : each));
   }
@@ -205,6 +228,7 @@ class RoutedSandboxes {
     if (this.#listing > 0) this.#left.add(id);
     const held = this.#held.get(id);
     this.#held.delete(id);
+    this.#joined.delete(id);
     if (held === undefined) return;
     this.#network.ports.withdraw(held.holder);
     await this.#network.release(held.address, held.holder);
@@ -225,10 +249,13 @@ const joiningOf = ({ identity, labels, namedPorts }: SandboxConfig): JoiningPod 
 const isAlive = ({ state }: ObservedContainer): boolean => state === 'running' || state === 'created';
 
 const killedBySignal = 137;
+const networkIsGone = 'its network is gone';
+const verifyTimeoutMs = 30_000;
+const verifyPauseMs = 100;
 const asEnded = (container: ObservedContainer): ObservedContainer => ({
   ...container,
   state: 'exited',
   finishedAt: new Date(),
   exitCode: killedBySignal,
-  error: 'its network is gone',
+  error: networkIsGone,
 });
