@@ -143,7 +143,7 @@ describe('the unit of the agent', () => {
       # Sockets, and the kernel's list of addresses.
       RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
       SystemCallFilter=~@clock @cpu-emulation @debug @module @obsolete @raw-io @reboot @swap
-      CapabilityBoundingSet=~CAP_AUDIT_CONTROL CAP_AUDIT_READ CAP_BLOCK_SUSPEND CAP_BPF CAP_IPC_LOCK CAP_LEASE CAP_LINUX_IMMUTABLE CAP_MAC_ADMIN CAP_MAC_OVERRIDE CAP_NET_RAW CAP_SYSLOG CAP_SYS_BOOT CAP_SYS_MODULE CAP_SYS_PACCT CAP_SYS_RAWIO CAP_SYS_TIME CAP_SYS_TTY_CONFIG CAP_WAKE_ALARM
+      CapabilityBoundingSet=~CAP_AUDIT_CONTROL CAP_AUDIT_READ CAP_BLOCK_SUSPEND CAP_BPF CAP_IPC_LOCK CAP_LEASE CAP_LINUX_IMMUTABLE CAP_MAC_ADMIN CAP_MAC_OVERRIDE CAP_SYSLOG CAP_SYS_BOOT CAP_SYS_MODULE CAP_SYS_PACCT CAP_SYS_RAWIO CAP_SYS_TIME CAP_SYS_TTY_CONFIG CAP_WAKE_ALARM
       # No ProtectSystem, ProtectHome, PrivateTmp and the like: volumes that the agent mounts must be seen by the engine.
 
       [Install]

@@ -70,7 +70,10 @@ const common = [
   'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK',
 ];
 
-/** What an agent never does, of what root may. It mounts, enters namespaces, and owns files of any user. */
+/**
+ * What an agent never does, of what root may. It mounts, enters namespaces, owns files of every user, and runs iptables,
+ * whose legacy variant opens a raw socket.
+ */
 const notOfAgents = [
   'CAP_AUDIT_CONTROL',
   'CAP_AUDIT_READ',
@@ -81,7 +84,6 @@ const notOfAgents = [
   'CAP_LINUX_IMMUTABLE',
   'CAP_MAC_ADMIN',
   'CAP_MAC_OVERRIDE',
-  'CAP_NET_RAW',
   'CAP_SYSLOG',
   'CAP_SYS_BOOT',
   'CAP_SYS_MODULE',

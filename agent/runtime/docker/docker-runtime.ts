@@ -15,7 +15,7 @@ import { createLeftoverSweeper } from './leftovers.ts';
 import { createOomKills, type OomKills } from './oom-kills.ts';
 import { createOomPolicy } from './oom-policy.ts';
 import { pidsLimitOf } from './pids-limit.ts';
-import { type RoutedNetwork, withoutNetwork, withRoutedNetwork } from './routed-runtime.ts';
+import { type RoutedNetwork, withEngineNetwork, withRoutedNetwork } from './routed-runtime.ts';
 import { RuntimeHandlers } from './runtime-handlers.ts';
 
 export interface DockerRuntimeOptions {
@@ -61,7 +61,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
   const pidsLimit = pidsLimitOf(options.maxContainerPids);
   const made = withEarlyOutputs(createContainers({ engine, inventory, nodeName, findImage: images.find, oom, pidsLimit }), early);
   const handlers = new RuntimeHandlers(() => engine.call({ method: 'GET', path: '/info', action: 'get engine info' }));
-  const containers = options.routed === undefined ? withoutNetwork(made) : withRoutedNetwork(made, options.routed, handlers);
+  const containers = options.routed === undefined ? withEngineNetwork(made) : withRoutedNetwork(made, options.routed, handlers);
   const onChange = (id: string | undefined, atMs: number | undefined) => {
     if (id === undefined) inventory.forgetAll();
     else inventory.forget(id, atMs);

@@ -221,7 +221,7 @@ describe('a container', () => {
     }
     world.joined = new Set(['10.0.0.9']);
     await world.calls.list();
-    await expect(run('id-a')).rejects.toThrow('its network is gone');
+    await expect(run('id-a')).rejects.toThrow('its sandbox id-a does not run');
     expect(await run('id-b')).toEqual(ran);
   });
 

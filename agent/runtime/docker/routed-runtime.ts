@@ -75,7 +75,10 @@ export function withRoutedNetwork(
 }
 
 /** All sandboxes in the engine's network: their addresses are not known before they run. */
-export const withoutNetwork = (calls: ContainerCalls): Calls => ({ ...calls, runSandbox: (config) => calls.runSandbox(config) });
+export const withEngineNetwork = (calls: ContainerCalls): Calls => ({
+  ...calls,
+  runSandbox: (config) => calls.runSandbox(config),
+});
 
 type Calls = Omit<ContainerRuntime, 'events'>;
 type OnCreated = (sandbox: CreatedSandbox) => void;
@@ -132,15 +135,16 @@ class RoutedSandboxes {
   }
 
   /**
-   * Returns once a sandbox of before is known to be joined: the agent before may have been killed before that. Where
-   * the network is not there in time, as when it cannot be read, the sandbox is taken for joined. Throws for one that
-   * is not.
+   * Returns once a sandbox that another agent made is known to be joined: that agent may have been killed between its
+   * start and the join. Where this is not known within 30 s, as when the network cannot be made, the sandbox is taken
+   * for joined. Throws for one that does not run, as one that is not joined reads.
    */
   async verify(sandboxId: string): Promise<void> {
     const until = performance.now() + verifyTimeoutMs;
     while (this.#held.has(sandboxId) && !this.#joined.has(sandboxId) && performance.now() < until) {
       const sandbox = (await this.list()).find(({ id }) => id === sandboxId);
-      if (sandbox?.error === networkIsGone) throw new RuntimeError('failed', `start a container: ${networkIsGone}`);
+      if (sandbox?.state !== 'running')
+        throw new RuntimeError('failed', `start a container: its sandbox ${sandboxId} does not run`);
       if (!this.#joined.has(sandboxId)) await delay(verifyPauseMs);
     }
   }
@@ -249,13 +253,12 @@ const joiningOf = ({ identity, labels, namedPorts }: SandboxConfig): JoiningPod 
 const isAlive = ({ state }: ObservedContainer): boolean => state === 'running' || state === 'created';
 
 const killedBySignal = 137;
-const networkIsGone = 'its network is gone';
 const verifyTimeoutMs = 30_000;
-const verifyPauseMs = 100;
+const verifyPauseMs = 250;
 const asEnded = (container: ObservedContainer): ObservedContainer => ({
   ...container,
   state: 'exited',
   finishedAt: new Date(),
   exitCode: killedBySignal,
-  error: networkIsGone,
+  error: 'its network is gone',
 });
