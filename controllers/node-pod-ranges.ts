@@ -1,9 +1,12 @@
 import type { Node } from '../api/generated/types.ts';
+import { equalValues } from '../api/meta/equal.ts';
 import { blockContains, blockOfAddress, type IpBlock, parseIpBlock } from '../api/meta/ip-block.ts';
 
 /** The ranges of a node, as text. */
-export const rangesIn = ({ spec }: Node): readonly string[] =>
+const rangesIn = ({ spec }: Node): readonly string[] =>
   spec?.podCIDRs?.length ? spec.podCIDRs : spec?.podCIDR ? [spec.podCIDR] : [];
+
+export const hasOtherRanges = (next: Node, old: Node): boolean => !equalValues(rangesIn(next), rangesIn(old));
 
 /** The ranges of the node with this name; none where it has none yet. */
 export type RangesOf = (nodeName: string) => readonly IpBlock[];

@@ -1,7 +1,8 @@
-import type { Pod, Service } from '../api/generated/types.ts';
+import type { Node, Pod, Service } from '../api/generated/types.ts';
 import { objectKey } from '../api/meta/key.ts';
 import type { Informer, Lister } from '../client/index.ts';
 import { changesOf, type Source } from './controller.ts';
+import { hasOtherRanges } from './node-pod-ranges.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -47,6 +48,20 @@ export function servicesOfPod(services: Pick<Lister<Service>, 'byIndex'>, { meta
 /** Wakes the services of pods. Of updates only those that change what services look at. */
 export function servedPodChanges(pods: Informer<Pod>, services: Pick<Lister<Service>, 'byIndex'>): Source {
   return changesOf(pods, (pod) => servicesOfPod(services, pod), { matters: (next, old) => facts(next) !== facts(old) });
+}
+
+/**
+ * Wakes the services of pods on a node that gets other ranges: only pods with an address in them are endpoints. `pods`
+ * has the index "node".
+ */
+export function servedNodeChanges(
+  nodes: Informer<Node>,
+  pods: Pick<Lister<Pod>, 'byIndex'>,
+  services: Pick<Lister<Service>, 'byIndex'>,
+): Source {
+  const servicesOn = ({ metadata }: Node): string[] =>
+    pods.byIndex('node', metadata?.name ?? '').flatMap((pod) => servicesOfPod(services, pod));
+  return changesOf(nodes, servicesOn, { matters: hasOtherRanges });
 }
 
 function facts({ metadata, spec, status }: Pod): string {

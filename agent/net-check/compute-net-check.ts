@@ -216,7 +216,7 @@ function nodeProblems(
 function damagedWay(name: string, { tunnel }: NetworkPlan): Problem {
   return {
     problem: `packets through the tunnel reach node ${name} with wrong checksums, and are dropped there: this machine's network card does not finish them`,
-    remedy: `install the package ethtool: within a minute the agent lets the kernel compute them ("ethtool -K ${tunnel} ${offloading} off")`,
+    remedy: `install the package ethtool: within a minute the agent lets the kernel compute them ("ethtool -K ${tunnel} ${offloading} off"); where it is there already, that did not help, as the agent's log says`,
   };
 }
 

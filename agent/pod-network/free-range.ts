@@ -1,4 +1,5 @@
-import type { AddressRange } from '../../api/meta/address-range.ts';
+import { type AddressRange, parseAddressRange } from '../../api/meta/address-range.ts';
+import { defaultNetwork } from '../../api/meta/cluster-ranges.ts';
 import { tableOf } from './firewall.ts';
 import { proposeRanges, rangesOfRoutes } from './free-ranges.ts';
 import { gatewayLinkOf } from './gateway-link.ts';
@@ -23,13 +24,13 @@ export interface RangeGround {
 
 /**
  * A range that the machine reaches in another way would be cut off by ours. Throws an Error that says what it is, and
- * which ranges of the flag's size are free; `others`: those of the cluster.
+ * which ranges of the flag's size are free; `cluster`: the ranges that it has.
  */
 export async function requireFreeRange(
   ground: RangeGround,
   { text: range, length }: AddressRange,
   of: 'pods' | 'services',
-  others: readonly AddressRange[] = [],
+  cluster: { readonly pods: readonly AddressRange[]; readonly services: readonly AddressRange[] },
 ): Promise<void> {
   const { shell, owner, tunnel } = ground;
   const shows = [`route show to root ${range}`, `route show to match ${range}`, `address show to ${range}`];
@@ -51,12 +52,11 @@ export async function requireFreeRange(
     : foreign && `there is a route to ${foreign.dst}${foreign.dev ? ` through ${foreign.dev}` : ''}`;
   if (why === undefined) return;
   // Each node's range is a part of the cluster's, which is what an operator chooses.
-  const wanted = of === 'pods' ? Math.min(length, ...others.map((each) => each.length), clusterLength) : length;
-  throw new Error(`${inUse}: ${why}; ${await proposal(ground, of, wanted, others)}`);
+  const wanted = of === 'pods' ? Math.min(length, ...cluster.pods.map((each) => each.length), clusterLength) : length;
+  throw new Error(`${inUse}: ${why}; ${await proposal(ground, of, wanted, [...cluster.pods, ...cluster.services])}`);
 }
 
-/** As --cluster-cidr has by default. */
-const clusterLength = 16;
+const clusterLength = parseAddressRange(defaultNetwork.clusterCidr).length;
 
 /** What this machine does not use; other machines may. */
 async function proposal(

@@ -136,7 +136,7 @@ export class PodNetwork {
       throw new Error(
         `the pods' network needs ${missing.map(({ name, of }) => `${name} (package ${of})`).join(', ')}: install it`,
       );
-    await requireFreeRange(this.#ground, range, 'pods', [...this.#cluster.pods, ...this.#cluster.services]);
+    await requireFreeRange(this.#ground, range, 'pods', this.#cluster);
     this.#uplinkMtu = Math.max(leastMtu, await readUplinkMtu(shell, this.#options.address));
     this.neighbours.mtu = this.fullMtu;
     this.#iptables = await findIptables(shell);
@@ -173,8 +173,7 @@ export class PodNetwork {
 
   /** Lets in what is for pods of other nodes, and leads to Services. Throws an Error that says what is in the way. */
   async setCluster(cluster: ClusterRanges): Promise<void> {
-    for (const range of cluster.services)
-      await requireFreeRange(this.#ground, range, 'services', [...cluster.pods, ...cluster.services]);
+    for (const range of cluster.services) await requireFreeRange(this.#ground, range, 'services', cluster);
     const stay = new Set(cluster.services.map(({ text }) => text));
     const gone = this.#cluster.services.filter(({ text }) => !stay.has(text));
     this.#cluster = cluster;

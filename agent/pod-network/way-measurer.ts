@@ -38,7 +38,9 @@ const mostAtOnce = 64;
 export class WayMeasurer {
   readonly #options: WayMeasurerOptions;
   readonly #seen = new Map<string, Seen>();
-  #damaged = new Set<string>();
+  readonly #damaged = new Set<string>();
+  /** Nodes for whose sake the kernel was told to compute the checksums. */
+  readonly #remedied = new Set<string>();
   #told = '';
   #hurry = new AbortController();
 
@@ -76,7 +78,7 @@ export class WayMeasurer {
     const all = routes.neighbours;
     const names = new Set(all.map(({ name }) => name));
     for (const name of this.#seen.keys()) if (!names.has(name)) this.#seen.delete(name);
-    for (const name of this.#damaged) if (!names.has(name)) this.#damaged.delete(name);
+    for (const each of [this.#damaged, this.#remedied]) for (const name of each) if (!names.has(name)) each.delete(name);
     const due = all.filter((each) => this.#isDue(each)).slice(0, mostAtOnce);
     if (due.length === 0) return;
     // The kernel would go on with what a router said that is not there any more.
@@ -121,16 +123,19 @@ export class WayMeasurer {
     const damaged = due.filter((_, index) => found[index] === 'damaged').map(({ name }) => name);
     for (const [index, { name }] of due.entries()) if (typeof found[index] === 'object') this.#damaged.delete(name);
     if (damaged.length === 0) return;
+    const { name: tunnel } = routes.tunnel;
     const words = `packets through the tunnel reach ${damaged.join(', ')} with wrong checksums, which the network card was to finish`;
-    if ((await shell.run(finishScript(routes.tunnel.name))).includes('finished')) {
-      const remedied = `${words}: the kernel computes them from now on (ethtool -K ${routes.tunnel.name} ${offloading} off)`;
-      // Looked at with the next tick; where it did not help, as late as any other.
-      if (this.#told !== remedied) for (const name of damaged) this.#seen.delete(name);
-      this.#tell(remedied, warn);
-      return;
+    const isDone = (await shell.run(finishScript(tunnel))).includes('finished');
+    const fresh = isDone ? damaged.filter((name) => !this.#remedied.has(name)) : [];
+    for (const name of damaged) if (!fresh.includes(name)) this.#damaged.add(name);
+    for (const name of fresh) {
+      this.#remedied.add(name);
+      // Measured again at the next tick: a node that is still damaged then is reported.
+      this.#seen.delete(name);
     }
-    for (const name of damaged) this.#damaged.add(name);
-    this.#tell(`${words}; this can be remedied where ethtool is installed`, warn);
+    const off = `ethtool -K ${tunnel} ${offloading} off`;
+    if (fresh.length > 0) this.#tell(`${words}: the kernel computes them from now on (${off})`, warn);
+    else this.#tell(`${words}; ${isDone ? `"${off}" did not help` : `"${off}" would remedy it: install ethtool`}`, warn);
   }
 
   #tell(message: string, warn: (message: string) => void): void {
@@ -142,8 +147,7 @@ export class WayMeasurer {
 export const offloading = 'tx-checksum-ip-generic';
 
 /** A shell script. Prints "finished" where the kernel computes the checksums of a link now. */
-const finishScript = (link: string): string =>
-  `if command -v ethtool >/dev/null; then ethtool -K ${link} ${offloading} off >/dev/null; echo finished; fi`;
+const finishScript = (link: string): string => `ethtool -K ${link} ${offloading} off >/dev/null 2>&1 && echo finished || :`;
 
 /** A shell script: what routers said about the size of packets is void. */
 export const forgetLearned = 'ip route flush cache';

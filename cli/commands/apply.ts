@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { learnKinds } from '../args/other-kinds.ts';
 import { writeManifests } from '../manifests/each-manifest.ts';
 import type { ManifestFlags } from '../manifests/manifests.ts';
 import { type PruneFlags, readPruneFlags, withPruneFlags } from '../prune/prune-flags.ts';
@@ -21,6 +22,8 @@ export function registerApply(program: Command): void {
     .action(async (flags: ApplyFlags, command: Command) => {
       checkServerSideFlags(flags);
       const printer = await WritePrinter.for(flags);
+      // A kind that users added may be pruned, and none of it be left in the manifests.
+      if (flags.prune) await learnKinds();
       const choice = readPruneFlags(flags);
       const { readManifests } = await import('../manifests/manifests.ts');
       const { openPruner, selectDocuments } = await import('../prune/pruner.ts');

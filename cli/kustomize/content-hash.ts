@@ -21,15 +21,12 @@ export function contentHash(json: JsonObject): string {
 
 /** JSON as Go's encoding/json writes it: keys in order, and characters that HTML knows escaped. */
 function encode(value: JsonObject): string {
-  const text = JSON.stringify(sorted(value));
-  return text.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return textOf(value).replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-function sorted(value: Json): Json {
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((key) => [key, sorted(value[key]!)]),
-  );
+/** Not by an object with its keys in order: JavaScript puts keys such as "9" and "10" first, as numbers. */
+function textOf(value: Json): string {
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  const members = Object.keys(value).sort();
+  return `{${members.map((key) => `${JSON.stringify(key)}:${textOf(value[key]!)}`).join(',')}}`;
 }

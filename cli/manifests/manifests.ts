@@ -39,7 +39,7 @@ export async function readManifests({ filename, recursive = false }: ManifestFla
 /** The lines are those of what `berth kustomize FOLDER` prints. */
 async function buildManifests(folder: string): Promise<ManifestDocument[]> {
   const { kustomizationText } = await import('../kustomize/text.ts');
-  return parseManifests(kustomizationText(folder), `kustomize ${folder}`);
+  return readDocuments([{ name: `kustomize ${folder}`, text: kustomizationText(folder) }]);
 }
 
 function filesOf(source: string, recursive: boolean): string[] {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { badRequest } from '../../api/errors/index.ts';
 import { groupKindOf, groupOf } from '../../api/kinds/identity.ts';
-import { kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
+import { knownKinds } from '../args/other-kinds.ts';
 
 // Labels and annotations of KEP-3659, which kubectl and other tools read.
 const idLabel = 'applyset.kubernetes.io/id';
@@ -52,7 +52,7 @@ export function readContents(parent: SetParent, live: JsonObject): SetContents {
 }
 
 function kindIn(name: string, what: string): Kind {
-  const found = kinds.find((kind) => groupKindOf(kind) === name);
+  const found = knownKinds().find((kind) => groupKindOf(kind) === name);
   if (!found) throw badRequest(`${what} names the kind ${name} in ${kindsAnnotation}, which Berth does not have`);
   return found;
 }

@@ -3,6 +3,7 @@ import { badRequest } from '../../api/errors/index.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
 import { kindOf, kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { knownKinds } from '../args/other-kinds.ts';
 import { collect } from '../generators/pairs.ts';
 
 /** What `apply` is to delete, beside what it writes. */
@@ -68,7 +69,7 @@ function parseKind(text: string): Kind {
   if (!group || !version || !name || more !== undefined)
     throw badRequest(`--prune-allowlist takes GROUP/VERSION/KIND, e.g. core/v1/ConfigMap or apps/v1/Deployment, not "${text}"`);
   const apiVersion = group === 'core' ? version : `${group}/${version}`;
-  const found = kinds.find((kind) => kind.kind === name && kind.apiVersion === apiVersion);
+  const found = knownKinds().find((kind) => kind.kind === name && kind.apiVersion === apiVersion);
   if (!found) throw badRequest(`--prune-allowlist: Berth has no kind "${text}"; "berth api-resources" lists what it has`);
   return found;
 }

@@ -9,8 +9,9 @@ import { rememberRanges } from '../node-pod-ranges.ts';
 import { OwnWrites } from '../owned-pods/own-writes.ts';
 import { Pace } from '../owned-pods/pace.ts';
 import { namespaceIndexers } from '../owned-pods/pod-index.ts';
+import { podIndexers } from '../pod-garbage/controller.ts';
 import { rule } from '../rules.ts';
-import { hasSelector, podsOfService, servedPodChanges, serviceIndexers } from '../service-pods.ts';
+import { hasSelector, podsOfService, servedNodeChanges, servedPodChanges, serviceIndexers } from '../service-pods.ts';
 import { writeSlices } from '../slices/write.ts';
 import { decideSlices } from './decide.ts';
 
@@ -29,7 +30,7 @@ export const sliceIndexers = {
 export interface EndpointSlicesOptions {
   /** With `serviceIndexers`. */
   readonly services: Informer<Service>;
-  /** Outlines suffice. With the index "namespace". */
+  /** Outlines suffice. With the indexes "namespace" and "node". */
   readonly pods: Informer<Pod>;
   readonly nodes: Informer<Node>;
   /** With `sliceIndexers`. */
@@ -49,13 +50,14 @@ export class EndpointSliceController implements Controller {
   readonly #pace: Pace;
 
   constructor(options: EndpointSlicesOptions) {
-    const { services, pods, slices, clock } = options;
+    const { services, pods, nodes, slices, clock } = options;
     this.#options = options;
     this.#pace = new Pace(() => clock.now());
     this.sources = [
       changesOf(services, (service) => [objectKey(service)]),
       changesOf(slices, sliceIndexers.service),
       servedPodChanges(pods, services.lister),
+      servedNodeChanges(nodes, pods.lister, services.lister),
     ];
   }
 
@@ -89,7 +91,7 @@ export const endpointSlices: ControllerDefinition = {
   rules: [rule(['create', 'update'], 'discovery.k8s.io', 'endpointslices')],
   watches: {
     Service: { whole: true, indexers: serviceIndexers },
-    Pod: { indexers: namespaceIndexers },
+    Pod: { indexers: { ...namespaceIndexers, node: podIndexers.node } },
     Node: { whole: true },
     EndpointSlice: { whole: true, indexers: sliceIndexers },
   },

@@ -9,8 +9,9 @@ import { rememberRanges } from '../node-pod-ranges.ts';
 import { OwnWrites } from '../owned-pods/own-writes.ts';
 import { Pace } from '../owned-pods/pace.ts';
 import { namespaceIndexers } from '../owned-pods/pod-index.ts';
+import { podIndexers } from '../pod-garbage/controller.ts';
 import { rule } from '../rules.ts';
-import { hasSelector, podsOfService, servedPodChanges, serviceIndexers } from '../service-pods.ts';
+import { hasSelector, podsOfService, servedNodeChanges, servedPodChanges, serviceIndexers } from '../service-pods.ts';
 import { decideEndpoints } from './decide.ts';
 
 /** By then the informer usually shows what was written. */
@@ -19,7 +20,7 @@ const unshownRetryMs = 20;
 export interface EndpointsOptions {
   /** With `serviceIndexers`. */
   readonly services: Informer<Service>;
-  /** Outlines suffice. With the index "namespace". */
+  /** Outlines suffice. With the indexes "namespace" and "node". */
   readonly pods: Informer<Pod>;
   readonly nodes: Informer<Node>;
   readonly endpoints: Informer<Endpoints>;
@@ -39,13 +40,14 @@ export class EndpointsController implements Controller {
   readonly #pace: Pace;
 
   constructor(options: EndpointsOptions) {
-    const { services, pods, endpoints, clock } = options;
+    const { services, pods, nodes, endpoints, clock } = options;
     this.#options = options;
     this.#pace = new Pace(() => clock.now());
     this.sources = [
       changesOf(services, (service) => [objectKey(service)]),
       changesOf(endpoints, (each) => [objectKey(each)]),
       servedPodChanges(pods, services.lister),
+      servedNodeChanges(nodes, pods.lister, services.lister),
     ];
   }
 
@@ -90,7 +92,7 @@ export const endpointsDefinition: ControllerDefinition = {
   rules: [rule(['create', 'update'], '', 'endpoints')],
   watches: {
     Service: { whole: true, indexers: serviceIndexers },
-    Pod: { indexers: namespaceIndexers },
+    Pod: { indexers: { ...namespaceIndexers, node: podIndexers.node } },
     Node: { whole: true },
     Endpoints: { whole: true },
   },

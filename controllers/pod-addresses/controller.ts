@@ -5,7 +5,7 @@ import { equalValues } from '../../api/meta/equal.ts';
 import type { Clock, Informer, ResourceWrites } from '../../client/index.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
-import { rangesIn, rememberRanges } from '../node-pod-ranges.ts';
+import { hasOtherRanges, rememberRanges } from '../node-pod-ranges.ts';
 import { OwnWrites } from '../owned-pods/own-writes.ts';
 import { Pace } from '../owned-pods/pace.ts';
 import { namespaceIndexers } from '../owned-pods/pod-index.ts';
@@ -101,8 +101,6 @@ export class PodAddressController implements Controller {
     return [...new Set(pods.map((pod) => pod.metadata?.namespace ?? ''))];
   }
 }
-
-const hasOtherRanges = (next: Node, old: Node): boolean => !equalValues(rangesIn(next), rangesIn(old));
 
 function isOtherNamespace({ metadata: next = {} }: Namespace, { metadata: old = {} }: Namespace): boolean {
   return !equalValues([next.labels, next.uid, next.deletionTimestamp], [old.labels, old.uid, old.deletionTimestamp]);

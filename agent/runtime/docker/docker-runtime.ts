@@ -76,7 +76,10 @@ export function createDockerRuntime(options: DockerRuntimeOptions): DockerRuntim
     runtime: {
       ...containers,
       events(signal) {
-        const onConnect = () => void leftovers.sweep(signal);
+        const onConnect = () => {
+          handlers.forget();
+          void leftovers.sweep(signal);
+        };
         const list = () => containers.list();
         const watch = { engine, nodeName, list, onConnect, onChange, onOomKill, onExecExit: exits.note, warn };
         return watchEvents(watch, signal);

@@ -25,7 +25,7 @@ it.each<[string, HandlerEntry | undefined, boolean]>([
   expect(seesLaterInterfaces(name, entry)).toBe(expected);
 });
 
-it('says why a pod is refused, and reads the configuration again for handlers alone', async () => {
+it('says why a pod is refused, and reads the configuration again for handlers, and after the engine was away', async () => {
   let [now, reads] = [0, 0];
   const runtimes: Record<string, HandlerEntry> = { runc: { path: 'runc' } };
   const read = async () => {
@@ -44,6 +44,9 @@ it('says why a pod is refused, and reads the configuration again for handlers al
   now = 1e9;
   await handlers.requireJoinable(undefined);
   expect(reads).toBe(2);
+  handlers.forget();
+  await handlers.requireJoinable(undefined);
+  expect(reads).toBe(3);
 });
 
 it("refuses pods without a RuntimeClass where the engine's default is such a runtime", async () => {

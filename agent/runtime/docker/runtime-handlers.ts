@@ -41,7 +41,7 @@ function namespacesOf(text = '{}'): readonly string[] {
   }
 }
 
-/** What is known of a handler is read again when it is so old: the engine may have another configuration. */
+/** Of handlers by name, what is so old is read again: the engine reloads its configuration without a restart. */
 const freshMs = 10_000;
 
 /** Refuses sandboxes of runtimes that would have no network in the routed one. */
@@ -53,6 +53,11 @@ export class RuntimeHandlers {
   constructor(read: () => Promise<EngineHandlers>, now: () => number = () => performance.now()) {
     this.#read = read;
     this.#now = now;
+  }
+
+  /** After the engine was away: it may have come back with another default. */
+  forget(): void {
+    this.#known = undefined;
   }
 
   /** `handler`: of the pod's RuntimeClass; undefined: the engine's default. @throws RuntimeError */
