@@ -67,7 +67,7 @@ function selectorFields(kind: string): Field[] {
     ],
     StatefulSet: [['spec.volumeClaimTemplates[].metadata.labels', true]],
   };
-  const own = [...(selectors[kind] ?? [])];
+  const own = Object.hasOwn(selectors, kind) ? [...selectors[kind]!] : [];
   if (['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet'].includes(kind)) own.push(['spec.selector.matchLabels', true]);
   if (kind !== 'Deployment' && kind !== 'StatefulSet') return own;
   const affinity = ['podAffinity', 'podAntiAffinity'].flatMap((each): Field[] => [

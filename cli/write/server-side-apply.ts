@@ -46,7 +46,7 @@ export async function planServerSideApply(
 ): Promise<ApplyPlan> {
   const { kind, json } = document;
   const target = { ...manifestKey(session, document), type: 'apply' } as const;
-  const options = { ...writeOptions(flags, MANAGER), force: flags.forceConflicts === true };
+  const options = { ...writeOptions(flags, MANAGER), fieldValidation: 'Strict', force: flags.forceConflicts === true };
   const live = await upgrade(session, document, flags);
   const metadata = { ...(json.metadata as JsonObject), ...(target.namespace && { namespace: target.namespace }) };
   const patch: JsonObject = { ...json, metadata };
