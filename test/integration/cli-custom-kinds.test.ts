@@ -30,5 +30,18 @@ it('a file with a definition and an object of it is applied, and the object is h
   expect((await cli.berth('get', 'ct')).out).toMatch(/^NAME +SPEC +REPLICAS +AGE\na +\* \* \* \* \* +1 /);
   expect((await cli.berth('label', 'ct', 'a', 'team=x')).out).toContain('labeled');
   expect((await cli.berth('api-resources')).out).toMatch(/crontabs +ct +stable\.example\.com\/v1 +true +CronTab/);
+  // The message of its metadata knows how these lists are merged; its kind takes no strategic merge patch.
+  const kept = cronTab('a', { finalizers: ['example.com/kept'] });
+  await writeFile(path, JSON.stringify({ ...kept, spec: { cronSpec: '@daily' } }));
+  expect((await cli.berth('apply', '-f', path)).out).toBe('crontab.stable.example.com/a configured\n');
+  await writeFile(path, JSON.stringify({ ...cronTab('a'), spec: { cronSpec: '@hourly', image: 'i' } }));
+  expect((await cli.berth('apply', '-f', path)).out).toBe('crontab.stable.example.com/a configured\n');
+  expect((await cli.berth('get', 'ct/a', '-o', 'jsonpath={.metadata.finalizers}{.spec.cronSpec}')).out).toBe('@hourly');
+  const onServer = ['apply', '--server-side', '--force-conflicts', '-f', path];
+  expect((await cli.berth(...onServer)).out).toBe('crontab.stable.example.com/a serverside-applied\n');
+  await writeFile(path, JSON.stringify({ ...cronTab('a'), spec: { cronSpec: '@weekly' } }));
+  expect((await cli.berth(...onServer)).err).toBe('');
+  // What the manager gave up is gone.
+  expect((await cli.berth('get', 'ct/a', '-o', 'jsonpath={.spec.cronSpec}{.spec.image}')).out).toBe('@weekly');
   expect((await cli.berth('delete', 'ct/a')).out).toContain('deleted');
 }, 60_000);

@@ -200,6 +200,15 @@ describe('what the engine is sent', () => {
     });
   });
 
+  it('for a sandbox that the agent joins asks for no network, and keeps its address and ports in labels', () => {
+    const ownPorts = [{ containerPort: 80, hostPort: 8080, hostIP: '', protocol: 'tcp' } as const];
+    const spec = sandboxSpec(facts, { ...sandbox, portMappings: [], address: '10.42.0.2', ownPorts });
+    const kept = { 'io.berth.sandbox.ip': '10.42.0.2', 'io.berth.sandbox.ports': JSON.stringify(ownPorts) };
+    expect(spec).toMatchObject({ NetworkDisabled: true, Labels: kept });
+    expect(spec).not.toHaveProperty('HostConfig.NetworkMode');
+    expect(sandboxSpec(facts, sandbox)).not.toHaveProperty('NetworkDisabled');
+  });
+
   it("for a sandbox in the machine's network sets neither name nor bindings", () => {
     const spec = sandboxSpec(facts, { ...sandbox, hostNetwork: true });
     expect(spec).toMatchObject({ HostConfig: { NetworkMode: 'host' } });

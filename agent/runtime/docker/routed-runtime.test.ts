@@ -46,7 +46,11 @@ class World {
         await this.duringList();
         return all;
       },
-      runSandbox: async ({ identity, address, ownPorts, portMappings }: RoutedSandboxConfig) => {
+      runSandbox: async (
+        { identity, address, ownPorts, portMappings }: RoutedSandboxConfig,
+        onCreated?: (id: string) => void,
+      ) => {
+        onCreated?.(`id-${identity.podUid}`);
         if (portMappings.length > 0) this.log.push(`engine publishes ${portMappings.length}`);
         const parts = { ip: address, routed: true, hostPorts: ownPorts };
         const made = { ...identity, id: `id-${identity.podUid}`, state: 'running', pid: 7, ...parts };
@@ -112,6 +116,12 @@ describe('a sandbox in the routed network', () => {
     expect(await world.calls.runSandbox(configOf('a'))).toMatchObject({ ip: '10.0.0.1', state: 'running' });
     expect(world.log).toEqual(['attach 10.0.0.1']);
     expect([...world.held]).toEqual([['10.0.0.1', 'a/0']]);
+  });
+
+  it('is told with its address before it runs, so that containers are created meanwhile', async () => {
+    const told: string[] = [];
+    await world.calls.runSandbox(configOf('a'), ({ id, ip }) => told.push(`${id} ${ip} ${world.log.length}`));
+    expect(told).toEqual(['id-a 10.0.0.1 0']);
   });
 
   it.each([

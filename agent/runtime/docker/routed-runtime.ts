@@ -131,7 +131,7 @@ class RoutedSandboxes {
       throw new RuntimeError('failed', `join the pod to its network: ${wordsOf(error)}`, { cause: error });
     }
     this.#joined.add(sandbox.id);
-    return { ...sandbox, ip: address };
+    return sandbox;
   }
 
   /**
