@@ -1,3 +1,4 @@
+import { managedMetadata } from '../../api/apply/managers.ts';
 import { fieldChanges } from '../../api/codec/field-changes.ts';
 import type { FieldViolation } from '../../api/errors/index.ts';
 import { invalidValue, notSupported, required, tooLong } from '../../api/errors/violations.ts';
@@ -23,9 +24,6 @@ const OLDER_MANAGERS = 'ancient-changes';
 /** The sets of all managers of an object that update, together. What is larger is named more coarsely. */
 const MAX_BYTES = 64 * 1024;
 const DEPTHS = [Number.POSITIVE_INFINITY, 5, 3, 2, 1];
-
-/** What only the server writes has no manager. */
-const METADATA_FIELDS = ['labels', 'annotations', 'ownerReferences', 'finalizers'] as const;
 
 /**
  * Whether objects of the kind have managed fields. Those of kinds without history do not: most are written every few
@@ -83,7 +81,7 @@ export function recordFields(
 
 function tracked(object: AnyObject): AnyObject {
   const metadata: ObjectMeta = {};
-  for (const name of METADATA_FIELDS) {
+  for (const name of managedMetadata) {
     const value = object.metadata?.[name];
     if (value !== undefined) Object.assign(metadata, { [name]: value });
   }
