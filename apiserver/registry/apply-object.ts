@@ -21,6 +21,7 @@ import { scaleKind } from '../../api/kinds/scale.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { isEmptySet } from '../../api/meta/field-set.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
+import { secondsTimestamp, toRfc3339 } from '../../api/meta/time.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { AnyObject } from './any-object.ts';
 import { readConfig } from './apply-config.ts';
@@ -156,7 +157,7 @@ function appliedTo(apply: Apply, previous: AnyObject, current: Current): AnyObje
     next = nextOf(object);
     isChanged = !equalValues({ ...next, metadata: managed(next) }, { ...previous, metadata: managed(previous) });
   }
-  const after = entriesAfterApply(entries, owned, { ...entry, time: timeOf(store.origin().now) }, isChanged);
+  const after = entriesAfterApply(entries, owned, { ...entry, time: toRfc3339(secondsTimestamp(store.origin().now)) }, isChanged);
   // That the fields of a creator were spelt out is no change.
   return !isChanged && equalValues(after, entries) ? { ...previous } : withManagers(next, after, subject);
 }
@@ -191,7 +192,6 @@ function managed({ metadata = {} }: AnyObject): object {
 }
 
 const targetOf = ({ subresource }: ApplyRequest): WriteTarget => (subresource === 'status' ? 'status' : 'object');
-const timeOf = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
 
 function withManagers(object: AnyObject, entries: readonly ManagerEntry[], subject: ReturnType<KindStore['subject']>): AnyObject {
   const { managedFields: _, ...metadata } = object.metadata ?? {};

@@ -1,3 +1,4 @@
+import { managedMetadata } from '../../api/apply/managers.ts';
 import { fieldChanges } from '../../api/codec/field-changes.ts';
 import type { FieldViolation } from '../../api/errors/index.ts';
 import { invalidSize, invalidValue, notSupported, required, tooLong } from '../../api/errors/violations.ts';
@@ -27,9 +28,6 @@ export const MAX_APPLIED_BYTES = 512 * 1024;
 /** Entries that a client may write. */
 const MAX_WRITTEN = 100;
 const DEPTHS = [Number.POSITIVE_INFINITY, 5, 3, 2, 1];
-
-/** What only the server writes has no manager. */
-const METADATA_FIELDS = ['labels', 'annotations', 'ownerReferences', 'finalizers'] as const;
 
 /**
  * Whether objects of the kind have managed fields. Those of kinds without history do not: most are written every few
@@ -87,7 +85,7 @@ export function recordFields(
 
 function tracked(object: AnyObject): AnyObject {
   const metadata: ObjectMeta = {};
-  for (const name of METADATA_FIELDS) {
+  for (const name of managedMetadata) {
     const value = object.metadata?.[name];
     if (value !== undefined) Object.assign(metadata, { [name]: value });
   }
