@@ -92,7 +92,7 @@ it('prunes the members of a set that are no longer in the manifests, in every na
   const onServer = await files('set-on-server', { 'a.yaml': configMap('a'), 'c.yaml': configMap('c') });
   expect((await apply(onServer, '--server-side', '--force-conflicts')).out).toContain('configmap/c serverside-applied\n');
   expect(await names('-A', '-l', members)).toEqual(['configmap/a', 'configmap/c']);
-  expect((await apply(after)).out).toBe('configmap/a unchanged\nconfigmap/c pruned\n');
+  expect((await apply(after)).out).toContain('configmap/c pruned\n');
   expect(await names('-A', '-l', members)).toEqual(['configmap/a']);
   expect((await parent()).annotations['applyset.kubernetes.io/additional-namespaces']).toBe('');
 
