@@ -1,12 +1,14 @@
-import type { Pod } from '../api/generated/types.ts';
+import type { CustomResourceDefinition, Pod } from '../api/generated/types.ts';
 import { resourceOf } from '../api/kinds/identity.ts';
 import { isKind, type KindMap, type KindName, kindId, kindNamed, kinds } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import { type Growing, GrowingSet } from '../api/meta/growing-set.ts';
+import { linkAbort } from '../client/abort.ts';
 import { type Client, createInformer, type Informer, type Scope } from '../client/index.ts';
 import type { ControllerEnvironment } from './controller.ts';
+import { followDefinitions } from './custom-kinds.ts';
 import type { ControllerDefinition, FollowedKind, Indexers, Watched } from './definition.ts';
-import { outlineOf, podOutline } from './outline.ts';
+import { definitionOutline, outlineOf, podOutline } from './outline.ts';
 
 export interface Informers {
   /** Throws RangeError for a kind that no controller watches. */
@@ -16,83 +18,141 @@ export interface Informers {
   readonly followed: Growing<FollowedKind>;
   /** Follows one more kind, which is none of Berth's own. */
   add(kind: Kind): void;
+  /** Follows such a kind no more: its informer ends. Nothing for a kind that is not followed. */
+  remove(kind: Kind): void;
   /** Runs all until `signal` aborts. */
   run(signal: AbortSignal): Promise<unknown>;
   /** Lists all kinds again; resolves when every informer shows a list that was begun after the call. */
   relist(signal: AbortSignal): Promise<unknown>;
 }
 
+interface Running {
+  readonly informer: Informer<ApiObject>;
+  stop(): void;
+}
+
 /**
  * One informer for each kind that is watched, or whose objects may own others, with every index that a controller
- * declares.
+ * declares. The kinds of CustomResourceDefinitions are followed as they come and go.
  */
 export function createInformers(
   client: Client,
   definitions: readonly ControllerDefinition[],
   base: ControllerEnvironment,
 ): Informers {
-  const byKind = new Map<string, Informer<ApiObject>>();
-  const running: Informer<ApiObject>[] = [];
+  const byKind = new Map<string, Running & { readonly followed: FollowedKind | undefined }>();
   const scopedOnes = new Map<string, Informer<ApiObject>>();
   const followed = new GrowingSet<FollowedKind>();
-  const ends: Promise<void>[] = [];
-  let started: AbortSignal | undefined;
+  const runner = createRunner();
 
   function add(kind: Kind): void {
-    const watched = definitions.flatMap(({ watches }) => watches?.[kindId(kind) as KindName] ?? []) as Watched<ApiObject>[];
-    const indexers = [
-      ...watched.map((each) => each.indexers ?? {}),
-      ...(kind.unowned ? [] : definitions.map(({ followedIndexers }) => followedIndexers?.(kind) ?? {})),
-    ];
     const informer = createInformer<ApiObject>({
       client: client.resource(kind),
-      ...(!watched.some(({ whole }) => whole) && { transform: outlinerOf(kind) }),
-      indexers: Object.assign({}, ...indexers) as Indexers<ApiObject>,
+      ...(!isWhole(definitions, kind) && { transform: outlinerOf(kind) }),
+      indexers: indexersOf(definitions, kind),
       name: `controllers ${resourceOf(kind)}`,
       ...base,
     });
-    byKind.set(kindId(kind), informer);
-    start(informer);
-    if (!kind.unowned) followed.add({ kind, client: client.resource(kind), informer });
+    const each = kind.unowned ? undefined : { kind, client: client.resource(kind), informer };
+    byKind.set(kindId(kind), { ...runner.start(informer), followed: each });
+    if (each) followed.add(each);
   }
 
-  function start(informer: Informer<ApiObject>): void {
-    running.push(informer);
-    if (started) ends.push(informer.run(started));
+  function remove(kind: Kind): void {
+    const known = byKind.get(kindId(kind));
+    byKind.delete(kindId(kind));
+    if (known?.followed) followed.remove(known.followed);
+    known?.stop();
   }
 
-  const isWatched = (kind: Kind): boolean => definitions.some(({ watches }) => watches?.[kindId(kind) as KindName] !== undefined);
-  for (const kind of kinds) if (!kind.unowned || isWatched(kind)) add(kind);
+  function of<Name extends KindName>(kind: Name): Informer<KindMap[Name]> {
+    const known = byKind.get(kind);
+    if (!known) throw new RangeError(`use the informer of ${kind}: the controller's definition does not watch it`);
+    return known.informer as Informer<KindMap[Name]>;
+  }
+
+  for (const kind of kinds) if (!kind.unowned || watchesOf(definitions, kind).length > 0) add(kind);
+  followDefinitions(of('CustomResourceDefinition'), { came: add, left: remove });
 
   return {
-    of<Name extends KindName>(kind: Name) {
-      const informer = byKind.get(kind);
-      if (!informer) throw new RangeError(`use the informer of ${kind}: the controller's definition does not watch it`);
-      return informer as Informer<KindMap[Name]>;
-    },
+    of,
     scoped<Name extends KindName>(kind: Name, scope: Scope, name: string) {
       const known = scopedOnes.get(name) as Informer<KindMap[Name]> | undefined;
       if (known) return known;
-      const of = client.resource<KindMap[Name]>(kindNamed(kind));
-      const informer = createInformer<KindMap[Name]>({ client: of, scope, name: `controllers ${name}`, ...base });
+      const resource = client.resource<KindMap[Name]>(kindNamed(kind));
+      const informer = createInformer<KindMap[Name]>({ client: resource, scope, name: `controllers ${name}`, ...base });
       scopedOnes.set(name, informer as Informer<ApiObject>);
-      start(informer as Informer<ApiObject>);
+      runner.start(informer as Informer<ApiObject>);
       return informer;
     },
     followed,
     add,
-    relist: (signal) => Promise.all(running.map((informer) => informer.relist(signal))),
+    remove,
+    relist: runner.relist,
+    run: runner.run,
+  };
+}
+
+interface Runner extends Pick<Informers, 'run' | 'relist'> {
+  /** Runs it from now on, or from the beginning of `run`, until it is stopped. */
+  start(informer: Informer<ApiObject>): Running;
+}
+
+function createRunner(): Runner {
+  const running = new Set<Informer<ApiObject>>();
+  const stops = new Map<Informer<ApiObject>, () => void>();
+  const ends = new Set<Promise<void>>();
+  let started: AbortSignal | undefined;
+
+  function begin(informer: Informer<ApiObject>, signal: AbortSignal): void {
+    const own = linkAbort(signal);
+    stops.set(informer, own.abort);
+    const end: Promise<void> = informer.run(own.signal).finally(() => {
+      own.unlink();
+      stops.delete(informer);
+      running.delete(informer);
+      ends.delete(end);
+    });
+    ends.add(end);
+  }
+
+  return {
+    start(informer) {
+      running.add(informer);
+      if (started) begin(informer, started);
+      const stop = (): void => {
+        running.delete(informer);
+        stops.get(informer)?.();
+      };
+      return { informer, stop };
+    },
+    relist: (signal) => Promise.all(Array.from(running, (informer) => informer.relist(signal))),
     async run(signal) {
       started = signal;
-      ends.push(...running.map((informer) => informer.run(signal)));
+      for (const informer of running) begin(informer, signal);
       // Informers of kinds that were added meanwhile end here too.
-      for (let seen = 0; seen < ends.length; ) {
-        seen = ends.length;
-        await Promise.all(ends);
-      }
+      while (ends.size > 0) await Promise.all(ends);
     },
   };
 }
 
-const outlinerOf = (kind: Kind) =>
-  isKind(kind, 'Pod') ? (object: ApiObject): ApiObject => podOutline(object as Pod) : outlineOf<ApiObject>;
+function watchesOf(definitions: readonly ControllerDefinition[], kind: Kind): Watched<ApiObject>[] {
+  return definitions.flatMap(({ watches }) => watches?.[kindId(kind) as KindName] ?? []) as Watched<ApiObject>[];
+}
+
+const isWhole = (definitions: readonly ControllerDefinition[], kind: Kind): boolean =>
+  watchesOf(definitions, kind).some(({ whole }) => whole);
+
+function indexersOf(definitions: readonly ControllerDefinition[], kind: Kind): Indexers<ApiObject> {
+  const indexers = [
+    ...watchesOf(definitions, kind).map((each) => each.indexers ?? {}),
+    ...(kind.unowned ? [] : definitions.map(({ followedIndexers }) => followedIndexers?.(kind) ?? {})),
+  ];
+  return Object.assign({}, ...indexers) as Indexers<ApiObject>;
+}
+
+function outlinerOf(kind: Kind): (object: ApiObject) => ApiObject {
+  if (isKind(kind, 'Pod')) return (object) => podOutline(object as Pod);
+  if (isKind(kind, 'CustomResourceDefinition')) return (object) => definitionOutline(object as CustomResourceDefinition);
+  return outlineOf<ApiObject>;
+}
