@@ -1,11 +1,13 @@
 import type { CustomResourceDefinition } from '../api/generated/types.ts';
 import { customKind } from '../api/kinds/custom/custom-kind.ts';
-import { isEstablished, servedVersionsOf } from '../api/kinds/custom-resource-definition/meaning.ts';
+import { isEstablished, isInUse, servedVersionsOf } from '../api/kinds/custom-resource-definition/meaning.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { Informer } from '../client/index.ts';
 
 export interface CustomKindsListener {
   came(kind: Kind): void;
+  /** There are objects of the kind, or were; told once, after `came`. */
+  used(kind: Kind): void;
   /** The definition was deleted, and all objects of the kind before it. */
   left(kind: Kind): void;
 }
@@ -13,6 +15,7 @@ export interface CustomKindsListener {
 interface Known {
   readonly uid: string | undefined;
   readonly kind: Kind;
+  isUsed: boolean;
 }
 
 /**
@@ -22,7 +25,7 @@ interface Known {
  */
 export function followDefinitions(
   informer: Pick<Informer<CustomResourceDefinition>, 'addHandler'>,
-  { came, left }: CustomKindsListener,
+  { came, used, left }: CustomKindsListener,
 ): void {
   const known = new Map<string, Known>();
 
@@ -37,10 +40,18 @@ export function followDefinitions(
     const before = known.get(name);
     if (before && before.uid !== uid) forget(name);
     const kind = servedKind(definition);
-    if (!kind || known.get(name)?.kind.apiVersion === kind.apiVersion) return;
-    forget(name);
-    known.set(name, { uid, kind });
-    came(kind);
+    if (kind && known.get(name)?.kind.apiVersion !== kind.apiVersion) {
+      forget(name);
+      known.set(name, { uid, kind, isUsed: false });
+      came(kind);
+    }
+    noteUse(known.get(name), definition);
+  }
+
+  function noteUse(each: Known | undefined, definition: CustomResourceDefinition): void {
+    if (!each || each.isUsed || !isInUse(definition)) return;
+    each.isUsed = true;
+    used(each.kind);
   }
 
   informer.addHandler({

@@ -36,7 +36,7 @@ export type Watches = { readonly [Name in KindName]?: Watched<KindMap[Name]> };
 export interface FollowedKind {
   readonly kind: Kind;
   readonly client: ResourceClient<ApiObject>;
-  readonly informer: Informer<ApiObject>;
+  readonly informer: Pick<Informer<ApiObject>, 'lister' | 'addHandler' | 'waitForSync'>;
 }
 
 /** What an operator says of controllers. */

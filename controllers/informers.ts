@@ -3,11 +3,11 @@ import { resourceOf } from '../api/kinds/identity.ts';
 import { isKind, type KindMap, type KindName, kindId, kindNamed, kinds } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import { type Growing, GrowingSet } from '../api/meta/growing-set.ts';
-import { linkAbort } from '../client/abort.ts';
 import { type Client, createInformer, type Informer, type Scope } from '../client/index.ts';
 import type { ControllerEnvironment } from './controller.ts';
 import { followDefinitions } from './custom-kinds.ts';
 import type { ControllerDefinition, FollowedKind, Indexers, Watched } from './definition.ts';
+import { createRunner, createUsedKinds, type KindInformer, type Runner, untilUsed } from './informer-runner.ts';
 import { definitionOutline, outlineOf, podOutline } from './outline.ts';
 
 export interface Informers {
@@ -26,53 +26,23 @@ export interface Informers {
   relist(signal: AbortSignal): Promise<unknown>;
 }
 
-interface Running {
-  readonly informer: Informer<ApiObject>;
-  stop(): void;
-}
-
 /**
  * One informer for each kind that is watched, or whose objects may own others, with every index that a controller
- * declares. The kinds of CustomResourceDefinitions are followed as they come and go.
+ * declares. The kinds of CustomResourceDefinitions are followed as they come and go, and watched when they have
+ * objects.
  */
 export function createInformers(
   client: Client,
   definitions: readonly ControllerDefinition[],
   base: ControllerEnvironment,
 ): Informers {
-  const byKind = new Map<string, Running & { readonly followed: FollowedKind | undefined }>();
-  const scopedOnes = new Map<string, Informer<ApiObject>>();
-  const followed = new GrowingSet<FollowedKind>();
   const runner = createRunner();
-
-  function add(kind: Kind): void {
-    const informer = createInformer<ApiObject>({
-      client: client.resource(kind),
-      ...(!isWhole(definitions, kind) && { transform: outlinerOf(kind) }),
-      indexers: indexersOf(definitions, kind),
-      name: `controllers ${resourceOf(kind)}`,
-      ...base,
-    });
-    const each = kind.unowned ? undefined : { kind, client: client.resource(kind), informer };
-    byKind.set(kindId(kind), { ...runner.start(informer), followed: each });
-    if (each) followed.add(each);
-  }
-
-  function remove(kind: Kind): void {
-    const known = byKind.get(kindId(kind));
-    byKind.delete(kindId(kind));
-    if (known?.followed) followed.remove(known.followed);
-    known?.stop();
-  }
-
-  function of<Name extends KindName>(kind: Name): Informer<KindMap[Name]> {
-    const known = byKind.get(kind);
-    if (!known) throw new RangeError(`use the informer of ${kind}: the controller's definition does not watch it`);
-    return known.informer as Informer<KindMap[Name]>;
-  }
+  const scopedOnes = new Map<string, Informer<ApiObject>>();
+  const shared = createKindInformers({ client, definitions, base, runner });
+  const { of, followed, add, remove } = shared;
 
   for (const kind of kinds) if (!kind.unowned || watchesOf(definitions, kind).length > 0) add(kind);
-  followDefinitions(of('CustomResourceDefinition'), { came: add, left: remove });
+  followDefinitions(of('CustomResourceDefinition'), { came: shared.addUnused, used: shared.use, left: remove });
 
   return {
     of,
@@ -93,45 +63,65 @@ export function createInformers(
   };
 }
 
-interface Runner extends Pick<Informers, 'run' | 'relist'> {
-  /** Runs it from now on, or from the beginning of `run`, until it is stopped. */
-  start(informer: Informer<ApiObject>): Running;
+interface KindInformersOptions {
+  readonly client: Client;
+  readonly definitions: readonly ControllerDefinition[];
+  readonly base: ControllerEnvironment;
+  readonly runner: Runner;
 }
 
-function createRunner(): Runner {
-  const running = new Set<Informer<ApiObject>>();
-  const stops = new Map<Informer<ApiObject>, () => void>();
-  const ends = new Set<Promise<void>>();
-  let started: AbortSignal | undefined;
+/** The informers that all controllers share, one for each kind. */
+function createKindInformers({ client, definitions, base, runner }: KindInformersOptions) {
+  const byKind = new Map<string, KindInformer>();
+  const followed = new GrowingSet<FollowedKind>();
+  const used = createUsedKinds(({ informer }) => runner.start(informer), base);
 
-  function begin(informer: Informer<ApiObject>, signal: AbortSignal): void {
-    const own = linkAbort(signal);
-    stops.set(informer, own.abort);
-    const end: Promise<void> = informer.run(own.signal).finally(() => {
-      own.unlink();
-      stops.delete(informer);
-      running.delete(informer);
-      ends.delete(end);
+  function make(kind: Kind): KindInformer {
+    const informer = createInformer<ApiObject>({
+      client: client.resource(kind),
+      ...(!isWhole(definitions, kind) && { transform: outlinerOf(kind) }),
+      indexers: indexersOf(definitions, kind),
+      name: `controllers ${resourceOf(kind)}`,
+      ...base,
     });
-    ends.add(end);
+    return { kind, informer, stop: undefined };
+  }
+
+  function show(made: KindInformer, informer: FollowedKind['informer']): void {
+    const { kind } = made;
+    byKind.set(kindId(kind), made);
+    if (kind.unowned) return;
+    made.followed = { kind, client: client.resource(kind), informer };
+    followed.add(made.followed);
   }
 
   return {
-    start(informer) {
-      running.add(informer);
-      if (started) begin(informer, started);
-      const stop = (): void => {
-        running.delete(informer);
-        stops.get(informer)?.();
-      };
-      return { informer, stop };
+    followed,
+    of<Name extends KindName>(kind: Name): Informer<KindMap[Name]> {
+      const known = byKind.get(kind);
+      if (!known) throw new RangeError(`use the informer of ${kind}: the controller's definition does not watch it`);
+      return known.informer as Informer<KindMap[Name]>;
     },
-    relist: (signal) => Promise.all(Array.from(running, (informer) => informer.relist(signal))),
-    async run(signal) {
-      started = signal;
-      for (const informer of running) begin(informer, signal);
-      // Informers of kinds that were added meanwhile end here too.
-      while (ends.size > 0) await Promise.all(ends);
+    add(kind: Kind): void {
+      const made = make(kind);
+      made.stop = runner.start(made.informer);
+      show(made, made.informer);
+    },
+    addUnused(kind: Kind): void {
+      const made = make(kind);
+      show(made, untilUsed(made));
+    },
+    use(kind: Kind): void {
+      const known = byKind.get(kindId(kind));
+      if (known) used.use(known);
+    },
+    remove(kind: Kind): void {
+      const known = byKind.get(kindId(kind));
+      if (!known) return;
+      byKind.delete(kindId(kind));
+      if (known.followed) followed.remove(known.followed);
+      known.stop?.();
+      used.forget(known);
     },
   };
 }

@@ -40,7 +40,8 @@ export interface Informer<T> {
   shows(resourceVersion: string): boolean;
   /**
    * Lists again, for who must not rely on what was read before, such as a new leader. Resolves when the lister shows a
-   * list that was begun after the call, or when `signal` aborts or the informer has ended: look at the signal afterwards.
+   * list that was begun after the call, or when `signal` aborts or the informer has ended: look at the signal
+   * afterwards.
    */
   relist(signal: AbortSignal): Promise<void>;
   /** Follows the API server until `signal` aborts. Never throws; run it once. */

@@ -15,9 +15,9 @@ export interface KindNames {
 }
 
 /**
- * A kind that a CustomResourceDefinition adds, for `client.resource` and `controllerReference`. `T` is the program's own
- * type of its objects: metadata in the form of messages, everything else as it stands in JSON. Throws RangeError for an
- * apiVersion without a group.
+ * A kind that a CustomResourceDefinition adds, for `client.resource` and `controllerReference`. `T` is the program's
+ * own type of its objects: metadata in the form of messages, everything else as it stands in JSON. Throws RangeError
+ * for an apiVersion without a group.
  */
 export function defineKind<T extends ApiObject>({ apiVersion, kind, plural, namespaced = true }: KindNames): Kind<T> {
   if (groupOf(apiVersion) === '')

@@ -1,6 +1,6 @@
-// Serves each Website: a ConfigMap with its page and a Deployment that serves it, both owned by the Website, so that they
-// go with it. The ConfigMap "sitemap" lists the Websites of its namespace. It belongs to none of them, so a finalizer
-// keeps a Website that is deleted until it is off the list.
+// Serves each Website: a ConfigMap with its page and a Deployment that serves it, both owned by the Website, so that
+// they go with it. The ConfigMap "sitemap" lists the Websites of its namespace. It belongs to none of them, so a
+// finalizer keeps a Website that is deleted until it is off the list.
 import { realpathSync } from 'node:fs';
 import {
   type ApiObject,

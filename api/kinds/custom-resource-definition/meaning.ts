@@ -26,6 +26,16 @@ export function isEstablished(definition: CustomResourceDefinition): boolean {
   return findCondition(definition, 'Established')?.status === 'True';
 }
 
+/**
+ * The condition of a definition of whose kind an object was ever made, as long as the definition is there. Controllers
+ * watch no other kinds.
+ */
+export const inUseCondition = 'berth.io/InUse';
+
+export function isInUse(definition: CustomResourceDefinition): boolean {
+  return findCondition(definition, inUseCondition)?.status === 'True';
+}
+
 /** Versions in Kubernetes' order of preference: v2, v1, v1beta2, v1beta1, v1alpha1, then all others by name. */
 export function compareVersions(a: string, b: string): number {
   const [first, second] = [rankOf(a), rankOf(b)];
