@@ -63,9 +63,9 @@ function keyOf(kind: Kind, object: ApiObject): string {
   return `${kindId(kind)}${separator}${objectKey(object)}`;
 }
 
-export function createFamily(followed: Growing<FamilyKind>): Family {
+/** The kinds by their ids, and those that have gone. A kind goes after all its objects: none that it had is left. */
+function followKinds(followed: Growing<FamilyKind>) {
   const byId = new Map<string, FamilyKind>();
-  /** A kind goes after all its objects: none that it had is left. */
   const gone = new Set<string>();
   followed.follow(
     (each) => {
@@ -79,6 +79,11 @@ export function createFamily(followed: Growing<FamilyKind>): Family {
       if (gone.size > mostGone && oldest !== undefined) gone.delete(oldest);
     },
   );
+  return { byId, gone };
+}
+
+export function createFamily(followed: Growing<FamilyKind>): Family {
+  const { byId, gone } = followKinds(followed);
 
   function related(index: keyof typeof familyIndexers, value: string | undefined): Member[] {
     if (!value) return [];
