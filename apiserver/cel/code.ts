@@ -29,12 +29,14 @@ function codeOf(ast: ASTNode, scope: Scope): Code {
       const qualified = qualifiedType(ast);
       if (qualified !== undefined) return () => qualified;
       const [left, name] = [compile(ast.args[0]), ast.args[1]];
-      return ast.op === '.' ? (frame) => select(left(frame), name) : (frame) => selectOptional(left(frame), name);
+      const read = ast.op === '.' ? select : selectOptional;
+      return (frame) => read(left(frame), name, frame.budget);
     }
     case '[]':
     case '[?]': {
       const [left, key] = [compile(ast.args[0]), compile(ast.args[1])];
-      return ast.op === '[]' ? (frame) => select(left(frame), key(frame)) : (frame) => selectOptional(left(frame), key(frame));
+      const read = ast.op === '[]' ? select : selectOptional;
+      return (frame) => read(left(frame), key(frame), frame.budget);
     }
     case 'call':
       return functionCall(ast.args[0], undefined, ast.args[1], scope);

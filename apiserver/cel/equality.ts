@@ -17,8 +17,15 @@ export function isList(value: Value): value is readonly Value[] | ListView {
   return Array.isArray(value) || value instanceof ListView;
 }
 
-export function itemsOf(list: readonly Value[] | ListView): readonly Value[] {
-  return list instanceof ListView ? list.items : list;
+/** All items of a list; takes a step for each, before it makes values of them. */
+export function itemsOf(list: readonly Value[] | ListView, budget: Budget): readonly Value[] {
+  budget.take(lengthOf(list));
+  return list instanceof ListView ? list.json.map((_item, at) => list.at(at, budget)!) : list;
+}
+
+/** One item of a list, without making values of the others; undefined where there is none. */
+export function itemAt(list: readonly Value[] | ListView, at: number, budget: Budget): Value | undefined {
+  return list instanceof ListView ? list.at(at, budget) : list[at];
 }
 
 /** How many items a list has, without making values of them. */
@@ -28,6 +35,22 @@ export function lengthOf(list: readonly Value[] | ListView): number {
 
 export function isMap(value: Value): value is ObjectView | MapValue {
   return value instanceof ObjectView || value instanceof MapValue;
+}
+
+export function memberOf(map: ObjectView | MapValue, key: Value, budget: Budget): Value | undefined {
+  return map instanceof ObjectView ? map.get(key, budget) : map.get(key);
+}
+
+/** The keys of a map; takes a step for each, as finding them takes time even where only their number is asked for. */
+export function keysOf(map: ObjectView | MapValue, budget: Budget): readonly Value[] {
+  if (map instanceof ObjectView) return map.keys(budget);
+  budget.take(map.size);
+  return map.keys();
+}
+
+/** How many keys a map has. */
+export function sizeOfMap(map: ObjectView | MapValue, budget: Budget): number {
+  return map instanceof MapValue ? map.size : map.keys(budget).length;
 }
 
 /**
@@ -64,24 +87,24 @@ function numberOf(value: Value): bigint | number | undefined {
 
 function equalLists(a: readonly Value[] | ListView, b: readonly Value[] | ListView, budget: Budget): boolean {
   if (lengthOf(a) !== lengthOf(b)) return false;
-  const [itemsA, itemsB] = [itemsOf(a), itemsOf(b)];
   const node = a instanceof ListView ? a.node : b instanceof ListView ? b.node : undefined;
   if (node?.listType === 'set' || node?.listType === 'map') {
     const keyOf = keyReader(node.listType === 'map' ? node.listMapKeys : undefined, budget);
-    const byKey = new Map(itemsB.map((item) => [keyOf(item), item]));
-    return itemsA.every((item) => {
+    const byKey = new Map(itemsOf(b, budget).map((item) => [keyOf(item), item]));
+    return itemsOf(a, budget).every((item) => {
       const other = byKey.get(keyOf(item));
       return other !== undefined && equal(item, other, budget);
     });
   }
-  return itemsA.every((item, at) => equal(item, itemsB[at]!, budget));
+  for (let at = 0; at < lengthOf(a); at++) if (!equal(itemAt(a, at, budget)!, itemAt(b, at, budget)!, budget)) return false;
+  return true;
 }
 
 /** What tells the items of a set, or of a list map, apart. */
 export function keyReader(keys: readonly string[] | undefined, budget: Budget): (item: Value) => string {
   return (item) => {
     if (keys === undefined || !isMap(item)) return identityOf(item, budget);
-    return keys.map((key) => identityOf(item.get(key) ?? null, budget)).join();
+    return keys.map((key) => identityOf(memberOf(item, key, budget) ?? null, budget)).join();
   };
 }
 
@@ -95,11 +118,13 @@ export function identityOf(value: Value, budget: Budget): string {
     return JSON.stringify(value);
   }
   if (isList(value))
-    return `[${itemsOf(value)
+    return `[${itemsOf(value, budget)
       .map((item) => identityOf(item, budget))
       .join()}]`;
   if (isMap(value)) {
-    const members = value.keys().map((key) => `${identityOf(key, budget)}:${identityOf(value.get(key) ?? null, budget)}`);
+    const members = keysOf(value, budget).map(
+      (key) => `${identityOf(key, budget)}:${identityOf(memberOf(value, key, budget) ?? null, budget)}`,
+    );
     return `{${members.sort().join()}}`;
   }
   if (value instanceof Duration || value instanceof Timestamp) return `${value.constructor.name}(${value.nanoseconds})`;
@@ -110,10 +135,10 @@ export function identityOf(value: Value, budget: Budget): string {
 }
 
 function equalMaps(a: ObjectView | MapValue, b: ObjectView | MapValue, budget: Budget): boolean {
-  const keys = a.keys();
-  if (keys.length !== b.keys().length) return false;
+  const keys = keysOf(a, budget);
+  if (keys.length !== sizeOfMap(b, budget)) return false;
   return keys.every((key) => {
-    const [inA, inB] = [a.get(key), b.get(key)];
+    const [inA, inB] = [memberOf(a, key, budget), memberOf(b, key, budget)];
     if (inA === undefined || inB === undefined) return inA === inB;
     return equal(inA, inB, budget);
   });

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
 import { bytesOf, parseDuration } from '../schema/formats.ts';
 import type { SchemaNode } from '../schema/schema-node.ts';
+import type { Budget } from './budget.ts';
 import { escapeName, unescapeName } from './escape.ts';
 import { parseTimestamp } from './timestamps.ts';
 
@@ -99,20 +100,20 @@ export class MapValue {
   }
 }
 
-/** A list of an object; its items become values when they are first looked at. */
+/** A list of an object; its items become values one by one, when they are looked at. */
 export class ListView {
   readonly json: readonly Json[];
   readonly node: SchemaNode | undefined;
-  #items: Value[] | undefined;
 
   constructor(json: readonly Json[], node: SchemaNode | undefined) {
     this.json = json;
     this.node = node;
   }
 
-  get items(): readonly Value[] {
-    this.#items ??= this.json.map((item) => celValue(item, this.node?.items));
-    return this.#items;
+  /** Undefined where there is no item. */
+  at(index: number, budget: Budget): Value | undefined {
+    const item = this.json[index];
+    return item === undefined ? undefined : celValue(item, this.node?.items, budget);
   }
 }
 
@@ -161,31 +162,37 @@ export class ObjectView {
     return this.node?.properties === undefined && (this.node === undefined || this.node.additionalProperties !== undefined);
   }
 
-  get(key: Value): Value | undefined {
+  get(key: Value, budget: Budget): Value | undefined {
     if (typeof key !== 'string') return undefined;
     if (this.isMap) {
       const { additionalProperties: values } = this.node ?? {};
-      return Object.hasOwn(this.json, key) ? celValue(this.json[key]!, values === true ? undefined : values) : undefined;
+      return Object.hasOwn(this.json, key) ? celValue(this.json[key]!, values === true ? undefined : values, budget) : undefined;
     }
     const name = unescapeName(key);
     const property = this.node?.properties?.get(name);
     if (property === undefined || !Object.hasOwn(this.json, name)) return undefined;
     const value = this.json[name]!;
     // A null of a property that may be null is an absent one, as in Kubernetes.
-    return value === null && property.nullable ? undefined : celValue(value, property);
+    return value === null && property.nullable ? undefined : celValue(value, property, budget);
   }
 
-  keys(): string[] {
-    if (this.isMap) return Object.keys(this.json);
-    return Object.keys(this.json).flatMap((name) => {
+  /** Takes a step for each key: of a large object they are made anew at every call. */
+  keys(budget: Budget): string[] {
+    const names = Object.keys(this.json);
+    budget.take(names.length);
+    if (this.isMap) return names;
+    return names.flatMap((name) => {
       return this.node?.properties?.has(name) ? (escapeName(name) ?? []) : [];
     });
   }
 }
 
-/** A value of an object, by its schema; where there is none, whole numbers are ints and others doubles. */
-export function celValue(json: Json, node: SchemaNode | undefined): Value {
-  if (typeof json === 'string') return textValue(json, node?.format);
+/**
+ * A value of an object, by its schema; where there is none, whole numbers are ints and others doubles. Takes the steps
+ * of decoding a text.
+ */
+export function celValue(json: Json, node: SchemaNode | undefined, budget: Budget): Value {
+  if (typeof json === 'string') return textValue(json, node?.format, budget);
   if (typeof json === 'number') {
     if (node?.type === 'number') return json;
     return Number.isInteger(json) ? BigInt(json) : json;
@@ -196,9 +203,10 @@ export function celValue(json: Json, node: SchemaNode | undefined): Value {
   return json;
 }
 
-function textValue(text: string, format: string | undefined): Value {
+function textValue(text: string, format: string | undefined, budget: Budget): Value {
   switch (format) {
     case 'byte':
+      budget.take(Math.ceil(text.length / 10));
       return bytesOf(text);
     case 'date':
     case 'date-time':

@@ -52,8 +52,6 @@ function checkRule(code: RuleCode, judged: Judged, walk: RuleWalk): void {
   const { rule, condition, usesOldSelf } = code;
   const old = before === null ? undefined : before;
   if (usesOldSelf && old === undefined && rule.optionalOldSelf !== true) return;
-  const valueAt = (json: Json): Value =>
-    node === walk.root && isJsonObject(json) ? new ObjectView(json, resourceNode(node)) : celValue(json, node);
   const refuse = (why: string) => {
     if (usesOldSelf || old === undefined || !equalValues(old, value)) walk.violations.push(violationOf(code, judged, why));
   };
@@ -63,6 +61,8 @@ function checkRule(code: RuleCode, judged: Judged, walk: RuleWalk): void {
   }
   const budget = new Budget(Math.min(RULE_STEPS, walk.budget.left), rule.rule);
   const steps = budget.left;
+  const valueAt = (json: Json): Value =>
+    node === walk.root && isJsonObject(json) ? new ObjectView(json, resourceNode(node)) : celValue(json, node, budget);
   try {
     const self = valueAt(value);
     const variables = {

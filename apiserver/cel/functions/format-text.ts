@@ -1,5 +1,5 @@
 import type { Budget } from '../budget.ts';
-import { isList, isMap, itemsOf } from '../equality.ts';
+import { isList, isMap, itemsOf, keysOf, memberOf } from '../equality.ts';
 import { failed, Uint, type Value } from '../values.ts';
 import { readTexts } from './library.ts';
 import { toText } from './standard.ts';
@@ -74,11 +74,11 @@ function shown(value: Value, budget: Budget): string {
   budget.take(1);
   if (value === null) return 'null';
   if (isList(value))
-    return `[${itemsOf(value)
+    return `[${itemsOf(value, budget)
       .map((item) => shown(item, budget))
       .join(', ')}]`;
   if (isMap(value)) {
-    const members = value.keys().map((key) => `${shown(key, budget)}: ${shown(value.get(key) ?? null, budget)}`);
+    const members = keysOf(value, budget).map((key) => `${shown(key, budget)}: ${shown(memberOf(value, key, budget) ?? null, budget)}`);
     return `{${members.sort().join(', ')}}`;
   }
   return toText(value, budget);

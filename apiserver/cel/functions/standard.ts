@@ -1,6 +1,6 @@
 import { parseDuration } from '../../schema/formats.ts';
 import type { Budget } from '../budget.ts';
-import { isList, isMap, lengthOf } from '../equality.ts';
+import { isList, isMap, lengthOf, sizeOfMap } from '../equality.ts';
 import { compilePattern } from '../patterns.ts';
 import { durationText, parseTimestamp, timestampText } from '../timestamps.ts';
 import { CelError, Duration, failed, ObjectView, Opaque, Optional, Timestamp, TypeName, Uint, type Value } from '../values.ts';
@@ -90,7 +90,7 @@ function sizeOf(value: Value, budget: Budget): number {
   }
   if (value instanceof Uint8Array) return value.length;
   if (isList(value)) return lengthOf(value);
-  return isMap(value) ? value.keys().length : failed('no such overload: size() needs a string, bytes, list or map');
+  return isMap(value) ? sizeOfMap(value, budget) : failed('no such overload: size() needs a string, bytes, list or map');
 }
 
 function inRange(value: bigint, least: bigint, most: bigint): bigint {

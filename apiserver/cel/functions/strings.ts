@@ -41,7 +41,7 @@ export const strings: Library = {
     },
     format: ([text, values], budget) => {
       if (values === undefined || !isList(values)) return failed('no such overload: format() needs a list');
-      return formatText(textArg(text), itemsOf(values), budget);
+      return formatText(textArg(text), itemsOf(values, budget), budget);
     },
     'strings.quote': ([text], budget) => mapText(text, budget, (each) => JSON.stringify(each)),
   },
@@ -103,8 +103,7 @@ function splitText([text, separator, most]: readonly Value[], budget: Budget): V
 function joinTexts([list, separator]: readonly Value[], budget: Budget): string {
   if (list === undefined || !isList(list)) return failed('no such overload: join() needs a list');
   const by = separator === undefined ? '' : textArg(separator);
-  const texts = itemsOf(list).map(textArg);
-  budget.take(texts.length);
+  const texts = itemsOf(list, budget).map(textArg);
   budget.take(Math.ceil((texts.length * by.length) / 10));
   readTexts(budget, ...texts.slice(0, 50_000));
   return texts.join(by);
