@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -61,6 +61,13 @@ function secondsOf(pid: number, numbers: readonly number[]): number {
     .replace(/^.*\) /, '')
     .split(' ');
   return numbers.reduce((sum, number) => sum + Number(fields[number - 3]), 0) / ticks;
+}
+
+/** The nft processes that an agent keeps: none in the engine's network. */
+export function nftOf(agent: number): number[] {
+  // Without any, pgrep fails.
+  const script = `pgrep -x -P ${agent} nft || :`;
+  return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\n').filter(Boolean).map(Number);
 }
 
 const engineNames = /^(dockerd|containerd|containerd-shim.*|docker-proxy)$/;

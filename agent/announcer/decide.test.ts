@@ -48,15 +48,15 @@ describe('decideAnnouncements', () => {
     expect(decide(all).take).toEqual(['a']);
   });
 
-  it('takes no address that no service has, or that this node may not hold', () => {
+  it('leaves an address alone that has no Service, or that this node is not eligible for', () => {
     const free = [lease('a', { isReleased: true })];
     expect(decide(free, { eligible: () => undefined })).toEqual(nothing);
     expect(decide(free, { eligible: () => ({ here: false, others: ['n2'] }) })).toEqual(nothing);
   });
 
   it.each([
-    ['no service has any more', () => undefined],
-    ['this node may not hold any more', () => ({ here: false, others: ['n2'] })],
+    ['no longer has a Service', () => undefined],
+    ['this node is no longer eligible for', () => ({ here: false, others: ['n2'] })],
   ])('drops an address that %s, and gives its Lease back', (_, eligible) =>
     expect(decide([lease('a', { holder: 'n1' })], { eligible, up: new Set(['a']) })).toEqual({
       ...{ ...nothing, drop: ['a'], release: ['a'] },

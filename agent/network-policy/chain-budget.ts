@@ -10,7 +10,7 @@ export interface BudgetBounds {
   readonly always: number;
 }
 
-export const policyBounds: BudgetBounds = { namespace: 50_000, node: 200_000, always: 1_000 };
+const policyBounds: BudgetBounds = { namespace: 50_000, node: 200_000, always: 1_000 };
 
 interface Account {
   pieces: number;

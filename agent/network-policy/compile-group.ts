@@ -9,7 +9,7 @@ export interface PeerSet {
   readonly name: string;
   /** Addresses, or addresses with protocol and port. */
   readonly type: 'addresses' | 'ports';
-  /** The namespace that all its pods are in; undefined: any. */
+  /** The namespace of its pods; undefined: pods of all namespaces. */
   readonly namespace: string | undefined;
   /** What a pod has in it. */
   elementsOf(pod: PolicyPod): readonly string[];

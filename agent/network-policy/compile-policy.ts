@@ -42,7 +42,7 @@ export interface PolicyPeers {
 export interface PodGroup {
   /** 16 digits; groups of the same selectors have the same. */
   readonly id: string;
-  /** The namespace that all its pods are in; undefined: any. */
+  /** The namespace of its pods; undefined: pods of all namespaces. */
   readonly namespace: string | undefined;
   has(pod: PolicyPod): boolean;
 }

@@ -25,8 +25,9 @@ export interface PolicyDifference {
 interface Present {
   value(set: string, key: string): string | undefined;
   chain(name: string): GroupChain | undefined;
-  /** Anything where there is such a set. */
-  set(name: string): PeerSet | string | undefined;
+  hasSet(name: string): boolean;
+  /** Undefined also for sets that are always there. */
+  set(name: string): PeerSet | undefined;
 }
 
 /** What was touched since the last difference, as it was before. */
@@ -56,7 +57,7 @@ export class Journal {
       const value = now.value(set, key);
       if (value === before) continue;
       // The elements of a set go with it.
-      if (before !== undefined && now.set(set) !== undefined) removed.push({ set, key, value: before });
+      if (before !== undefined && now.hasSet(set)) removed.push({ set, key, value: before });
       if (value !== undefined) added.push({ set, key, value });
     }
     const chains = [...this.#chains].filter(([name, before]) => (before === undefined) !== (now.chain(name) === undefined));
@@ -66,7 +67,7 @@ export class Journal {
       removedChains: chains.flatMap(([name, before]) => (before === undefined ? [] : [name])),
       addedChains: chains.flatMap(([name, before]) => (before === undefined ? [now.chain(name)!] : [])),
       removedSets: sets.flatMap(([name, before]) => (before === undefined ? [] : [name])),
-      addedSets: sets.flatMap(([name, before]) => (before === undefined ? [now.set(name) as PeerSet] : [])),
+      addedSets: sets.flatMap(([name, before]) => (before === undefined ? (now.set(name) ?? []) : [])),
     };
     this.#elements.clear();
     this.#chains.clear();

@@ -57,7 +57,7 @@ export class PolicyContent {
     Object.keys(baseSets).map((name) => [name, new Map()]),
   );
   readonly #budget: ChainBudget;
-  /** Sets that outgrew the room of a namespace: they take nothing more, and all who use them let go of them. */
+  /** Sets that outgrew their namespace's budget: they take no more peers, and the pods that use them are closed. */
   readonly #overfull = new Set<string>();
   /** How many peers there were when pods were left without room; 0: none is. */
   #peersWhenCrowded = 0;
@@ -162,7 +162,8 @@ export class PolicyContent {
     return yield* this.#journal.take({
       value: (set, key) => this.#elements.get(set)?.get(key)?.value,
       chain: (name) => this.#chains.get(name)?.chain,
-      set: (name) => (name in baseSets ? name : this.#sets.get(name)?.set),
+      hasSet: (name) => name in baseSets || this.#sets.has(name),
+      set: (name) => this.#sets.get(name)?.set,
     });
   }
 

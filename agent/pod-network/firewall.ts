@@ -78,7 +78,7 @@ export function tableCheckScript(owner: LinkOwner, outside: Outside): string {
 
 /** A shell script that lets the machine forward packets, and prints "forwarding" where it did not. */
 export const forwardingScript = [
-  // The kernel gives the digit alone to a shell that reads byte by byte.
+  // A shell that reads byte by byte gets the digit without its newline: `read` then fails.
   'read is < /proc/sys/net/ipv4/ip_forward || :',
   '[ "$is" = 1 ] || { echo 1 > /proc/sys/net/ipv4/ip_forward; echo forwarding; }',
 ].join('\n');

@@ -14,7 +14,7 @@ const range = fc
   .tuple(fc.constantFrom(...privates), fc.nat(2 ** 24), fc.integer({ min: 4, max: 32 }))
   .map(([{ first, size }, at, length]) => rangeAround(first + (at % size), length));
 
-it('are private, apart from what is taken and from each other, and none only where there is none', () => {
+it('proposes private ranges that overlap neither taken ranges nor each other, and fewer only where no more are free', () => {
   fc.assert(
     fc.property(fc.array(range, { maxLength: 12 }), fc.integer({ min: 10, max: 26 }), (taken, length) => {
       const found = proposeRanges(length, taken, 3);
@@ -39,9 +39,9 @@ it.each([
   ['those behind what is taken', 16, ['10.0.0.0/9', '10.128.3.0/24'], ['10.129.0.0/16', '10.130.0.0/16']],
   ['of the next private range', 16, ['10.0.0.0/8'], ['172.16.0.0/16', '172.17.0.0/16']],
   ['none where all is taken', 16, ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'], []],
-])('are %s', (_, length, taken, expected) => expect(texts(length, taken)).toEqual(expected));
+])('proposes %s', (_, length, taken, expected) => expect(texts(length, taken)).toEqual(expected));
 
-it('are read of routes, but for the default and IPv6', () => {
+it('reads ranges from routes, without the default route and IPv6', () => {
   expect(rangesOfRoutes(['default', '10.1.0.0/16', '10.2.3.4', 'fd00::/8']).map(({ text }) => text)).toEqual([
     '10.1.0.0/16',
     '10.2.3.4/32',

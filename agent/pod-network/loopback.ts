@@ -13,7 +13,7 @@ export function openLoopbackScript(links: Iterable<string>): string {
   return [
     `for link in ${names.join(' ')}; do`,
     '  if [ -e /proc/sys/net/ipv4/conf/$link ]; then',
-    // The kernel gives the digit alone to a shell that reads byte by byte.
+    // A shell that reads byte by byte gets the digit without its newline: `read` then fails.
     `    read is < ${settingOf('$link')} || :`,
     `    [ "$is" = 1 ] || { echo 1 > ${settingOf('$link')}; echo "${opened}$link"; }`,
     '  fi',

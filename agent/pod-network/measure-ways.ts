@@ -9,7 +9,7 @@ export interface MeasuredWay {
   readonly isTunnelled: boolean;
 }
 
-export interface MeasureWays {
+interface MeasureWays {
   readonly ways: readonly MeasuredWay[];
   /** What is hoped for: what the machine's own interface has room for. In bytes, as all sizes here. */
   readonly most: number;
@@ -25,8 +25,8 @@ const probesAtOnce = 32;
 const anyName = 'cluster.local';
 /** Nothing listens there: the answer is an ICMP message, whose checksum the kernel computes. The port of "discard". */
 const closedPort = 9;
-/** IPv4 does not work with less (RFC 791). */
-export const leastPathMtu = 576;
+/** Every IPv4 host accepts packets of this size (RFC 791). */
+const leastPathMtu = 576;
 /** How exact the search is where no router says what it has room for. */
 const stepBytes = 8;
 /** A datagram that is larger than any link here is sent in fragments, with a checksum that the kernel computes. */

@@ -30,13 +30,19 @@ export interface NeighbourRoutesOptions {
   readonly before: readonly string[];
 }
 
+/** What a route was made of: the other node's address, and what was measured to be less, in bytes. */
+interface Made {
+  readonly address: string;
+  readonly mtu: number | undefined;
+}
+
 /** The routes to the pods of other nodes, and the tunnel where they need it. */
 export class NeighbourRoutes {
   readonly tunnel: Tunnel;
   readonly #options: NeighbourRoutesOptions;
   #neighbours: readonly Neighbour[] = [];
-  /** Ranges that a route leads to, with what it was made of; '' where that is not known. */
-  readonly #routed = new Map<string, string>();
+  /** Ranges that a route leads to, with what it was made of; undefined where that is not known. */
+  readonly #routed = new Map<string, Made | undefined>();
   readonly #ways = new Map<string, Way['way']>();
   /** What was measured to be less than `mtu`, by range, in bytes. */
   readonly #small = new Map<string, number>();
@@ -46,7 +52,7 @@ export class NeighbourRoutes {
 
   constructor(options: NeighbourRoutesOptions) {
     this.#options = options;
-    for (const range of options.before) this.#routed.set(range, '');
+    for (const range of options.before) this.#routed.set(range, undefined);
     this.tunnel = { name: `bvx${tagOf(options.owner)}`, id: tunnelId, port: tunnelPort, local: options.address };
   }
 
@@ -86,7 +92,7 @@ export class NeighbourRoutes {
 
   /** The destinations of all routes, as `ip route` prints them. */
   get destinations(): readonly string[] {
-    return [...this.#routed].flatMap(([range, made]) => (/ \d/.test(made) ? [range, gatewayOf(range)] : [range]));
+    return [...this.#routed].flatMap(([range, made]) => (made?.mtu === undefined ? [range] : [range, gatewayOf(range)]));
   }
 
   /** The other nodes, all of them, as they are now. */
@@ -129,10 +135,11 @@ export class NeighbourRoutes {
     for (const neighbour of this.#neighbours) {
       const key = neighbour.range.text;
       wanted.add(key);
-      const made = `${neighbour.address} ${this.#small.get(key) ?? ''}`;
-      if (this.#routed.get(key) === made) continue;
+      const made: Made = { address: neighbour.address, mtu: this.#small.get(key) };
+      const before = this.#routed.get(key);
+      if (before !== undefined && before.address === made.address && before.mtu === made.mtu) continue;
       try {
-        await this.#route(neighbour, this.#small.get(key));
+        await this.#route(neighbour, made.mtu);
         this.#routed.set(key, made);
       } catch (error) {
         this.#routed.delete(key);

@@ -168,7 +168,7 @@ export class NodePodNetwork implements RoutedNetwork {
     this.#network?.look();
   }
 
-  /** For those who look whether all is as it is to be. */
+  /** The desired state, for net check. */
   state(): NetworkState {
     const [refused, damaged] = [this.#refused, this.#measurer?.damaged ?? new Set<string>()];
     return { plan: this.#network?.plan, why: this.#why, domain: this.#cluster?.domain ?? '', refused, damaged };

@@ -60,7 +60,7 @@ export interface JoinedPod {
   readonly pid: number | undefined;
 }
 
-/** What there is to be, for those who look whether it is. */
+/** The state that net check compares the machine with. */
 export interface NetworkPlan {
   readonly range: string;
   readonly gateway: string;
@@ -85,7 +85,7 @@ export interface NetworkPlan {
 const guardMs = 2_000;
 /** Every so many looks is a whole check, also when nothing seems to have changed. It costs some nine processes. */
 const wholeEvery = 5;
-/** What the machine's own links have at least, in bytes (RFC 791). */
+/** The least MTU that is assumed of the machine's links, in bytes: IPv6's minimum (RFC 8200). */
 const leastMtu = 1_280;
 
 /**

@@ -168,7 +168,7 @@ interface RouteEntry {
 export const mtuOf = ({ metrics = [] }: RouteEntry): number | undefined => metrics.find(({ mtu }) => mtu !== undefined)?.mtu;
 
 /** By destination. Pure. */
-export function parseLearned(text: string): ReadonlyMap<string, number> {
+function parseLearned(text: string): ReadonlyMap<string, number> {
   const entries = text.split('\n').flatMap((line) => (line.trim() === '' ? [] : (JSON.parse(line) as RouteEntry[])));
   return new Map(
     entries.flatMap((entry): [string, number][] => {

@@ -1,4 +1,4 @@
-import { type FieldSet, isEmptySet, unite } from '../meta/field-set.ts';
+import { type FieldSet, isEmptySet, unite, uniteAll } from '../meta/field-set.ts';
 import type { Json, JsonObject } from '../meta/merge-patch.ts';
 import { compareFields } from './compare.ts';
 import { difference, intersection, withNamedParents } from './field-sets.ts';
@@ -97,7 +97,7 @@ function conflictsOf(others: readonly [string, FieldSet][], changed: FieldSet): 
 function prune(type: FieldType, merged: JsonObject, managers: OwnedFields, last: FieldSet): JsonObject {
   const membersOf = (value: Json): FieldSet => withNamedParents(fieldsOf(type, value), type);
   const without = (fields: FieldSet): JsonObject => (removeFields(type, merged, fields) ?? {}) as JsonObject;
-  const [owned, given] = [[...managers.values()].reduce(unite, {}), withNamedParents(last, type)];
+  const [owned, given] = [uniteAll([...managers.values()]), withNamedParents(last, type)];
   const all = membersOf(merged);
   // What another manager, or the new configuration, owns comes back ...
   const kept = unite(membersOf(without(given)), withNamedParents(owned, type));

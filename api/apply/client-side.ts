@@ -1,5 +1,6 @@
 import { type FieldSet, isEmptySet, unite } from '../meta/field-set.ts';
-import { isJsonObject, type JsonObject } from '../meta/merge-patch.ts';
+import { readLastApplied } from '../meta/last-applied.ts';
+import type { JsonObject } from '../meta/merge-patch.ts';
 import { annotations } from '../meta/well-known.ts';
 import type { ApplyConflict } from './apply.ts';
 import { compareFields } from './compare.ts';
@@ -31,16 +32,9 @@ export function isUpgrade(
   return conflicts.every(({ fields }) => isEmptySet(difference(fields, unchanged)));
 }
 
-function notedConfig({ metadata }: JsonObject): JsonObject | undefined {
-  const notes = isJsonObject(metadata) && isJsonObject(metadata.annotations) ? metadata.annotations : {};
-  const text = notes[annotations.lastApplied];
-  if (typeof text !== 'string') return undefined;
-  try {
-    const noted: unknown = JSON.parse(text);
-    return isJsonObject(noted) ? managedPart(noted, '', true) : undefined;
-  } catch {
-    return undefined;
-  }
+function notedConfig(live: JsonObject): JsonObject | undefined {
+  const noted = readLastApplied(live);
+  return noted && managedPart(noted, '', true);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { equalValues } from '../meta/equal.ts';
-import { type FieldSet, isEmptySet, unite } from '../meta/field-set.ts';
+import { type FieldSet, isEmptySet, unite, uniteAll } from '../meta/field-set.ts';
 import { isJsonObject, type JsonObject } from '../meta/merge-patch.ts';
 import type { OwnedFields } from './apply.ts';
 import { difference } from './field-sets.ts';
@@ -51,7 +51,7 @@ export function withManager(object: JsonObject, apiVersion: string): JsonObject 
 export function withCreatorFields(type: FieldType, object: JsonObject, hasStatus: boolean): readonly ManagerEntry[] {
   const entries = managersOf(object);
   if (entries.every(({ fieldsV1 }) => fieldsV1)) return entries;
-  const named = entries.reduce<FieldSet>((all, { fieldsV1 = {} }) => unite(all, fieldsV1), {});
+  const named = uniteAll(entries.map(({ fieldsV1 = {} }) => fieldsV1));
   const rest = difference(fieldsOf(type, managedPart(object, '', hasStatus)), named);
   let isFirst = true;
   return entries.flatMap((entry) => {

@@ -70,7 +70,7 @@ function compareValues(field: Field, old: unknown, next: unknown, step: string, 
     if (!isNew) to.removed[step] = {};
     return;
   }
-  // A map or a list that was not there is named itself; a message is named by its members, if it has any.
+  // A new map or list is recorded as a field itself; a new message by its members, or itself when it has none.
   const parts: FieldChanges = { changed: isNew && isCollection(field) ? { [SELF]: {} } : {}, removed: {} };
   if (!compareParts(field, old, next, parts)) {
     if (!equalValues(old, next)) to.changed[step] = {};

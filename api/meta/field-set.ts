@@ -25,6 +25,13 @@ export function unite(a: FieldSet, b: FieldSet): FieldSet {
   return result;
 }
 
+/** Everything that one of them names. In pairs: each step is copied as often as the list can be halved. */
+export function uniteAll(sets: readonly FieldSet[]): FieldSet {
+  if (sets.length <= 1) return sets[0] ?? {};
+  const middle = sets.length >> 1;
+  return unite(uniteAll(sets.slice(0, middle)), uniteAll(sets.slice(middle)));
+}
+
 /** A leaf names its field, and goes on doing so beside what is below. */
 function uniteNodes(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(a) && isEmptySet(b)) return a;

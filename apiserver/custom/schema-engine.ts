@@ -8,7 +8,7 @@ export async function loadSchemaEngine(): Promise<SchemaEngine> {
   return engine;
 }
 
-/** The same, for those who cannot wait. Throws when it was not loaded before. */
+/** The loaded engine, synchronously. Throws when it is not loaded yet. */
 export function loadedSchemaEngine(): SchemaEngine {
   if (engine === undefined) throw new Error('the schema engine is loaded before a kind is served');
   return engine;

@@ -3,10 +3,15 @@ import { kindNamed } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { readConfig } from './apply-config.ts';
+import type { KindStore } from './kind-store.ts';
+import { serverContext } from './server-context.ts';
 
 const at = { namespace: 'default', name: 'web' };
-const read = (text: string, kind = 'Pod'): Promise<JsonObject> =>
-  readConfig(kindNamed(kind as 'Pod') as Kind, Buffer.from(text), at, { subject: (name) => ({ kind, ...name }) });
+async function read(text: string, name = 'Pod'): Promise<JsonObject> {
+  const kind = kindNamed(name as 'Pod') as Kind;
+  const store = { kind, subject: (object: object) => ({ kind: name, ...object }) } as unknown as KindStore;
+  return (await readConfig({ kind, store, at }, Buffer.from(text), serverContext)).document;
+}
 const head = 'apiVersion: v1\nkind: Pod\n';
 
 describe('the configuration of an apply', () => {

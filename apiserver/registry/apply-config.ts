@@ -7,6 +7,8 @@ import type { AnyObject } from './any-object.ts';
 import { parseJson } from './decode.ts';
 import { checkJsonElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
+import { pruneSent } from './prune.ts';
+import type { WriteContext } from './write-context.ts';
 
 /** The media types of a server-side apply. JSON is YAML, too. */
 export const APPLY_TYPES: readonly string[] = ['application/apply-patch+yaml', 'application/apply-patch+json'];
@@ -14,20 +16,35 @@ export const APPLY_TYPES: readonly string[] = ['application/apply-patch+yaml', '
 /** YAML of this size keeps the server busy for some tenths of a second; JSON is read a hundred times as fast. */
 const MAX_YAML_BYTES = 256 * 1024;
 
-/** What a client applies: the document that it sent, with its values in the form in which objects are stored. */
+/** What a client applies, and what it is told about it. */
+export interface Config {
+  /** The document that it sent, with its values in the form in which objects are stored. */
+  readonly document: JsonObject;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads a configuration in the form of a kind: that of the objects, or of a subresource. Throws INVALID_ARGUMENT, for a
+ * strict writer also for fields that the kind does not have; others are warned of them.
+ */
 export async function readConfig(
-  kind: Kind,
+  { kind, store, at }: { readonly kind: Kind; readonly store: KindStore; readonly at: ObjectName },
   bytes: Uint8Array,
-  at: ObjectName,
-  store: Pick<KindStore, 'subject'>,
-): Promise<JsonObject> {
+  context: WriteContext,
+): Promise<Config> {
   const sent = await parseConfig(bytes);
   if (!isJsonObject(sent)) throw badRequest('cannot apply: the configuration is an object with apiVersion, kind and metadata');
   checkHead(kind, sent);
   const document = withName(sent, at);
   checkJsonElements(kind, document, store.subject(at));
-  return storedForm(document, toJson(kind, fromJson<AnyObject>(kind, document))) as JsonObject;
+  const object = fromJson<AnyObject>(kind, document);
+  const warnings = kind === store.kind ? pruneSent(store, object, context) : [];
+  const stored = toJson(kind, object);
+  return { document: storedForm(kind.prune ? pruned(document, stored) : document, stored) as JsonObject, warnings };
 }
+
+/** The document without what was pruned: kinds with a schema of users' own are stored as the JSON that was sent. */
+const pruned = ({ metadata }: JsonObject, stored: JsonObject): JsonObject => ({ ...stored, metadata: metadata! });
 
 async function parseConfig(bytes: Uint8Array): Promise<Json> {
   const first = bytes.find((byte) => byte > 0x20);

@@ -21,21 +21,20 @@ import { scaleKind } from '../../api/kinds/scale.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { isEmptySet } from '../../api/meta/field-set.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
+import { secondsTimestamp, toRfc3339 } from '../../api/meta/time.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { AnyObject } from './any-object.ts';
 import { readConfig } from './apply-config.ts';
 import { createFrom } from './create.ts';
 import { checkJsonElements, mostElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
-import { recordsManagers } from './managed-fields.ts';
+import { MAX_APPLIED_BYTES, recordsManagers } from './managed-fields.ts';
 import { checkIdentity } from './patch.ts';
 import { answerScale, SCALE } from './scale.ts';
 import type { StoreResult } from './store-values.ts';
 import { checkUid, nextVersion, type WriteTarget } from './update.ts';
 import type { Current, WriteContext } from './write-context.ts';
 
-/** The sets of all managers that apply, together: none of them is named more coarsely to save room. */
-const MAX_APPLIED_BYTES = 512 * 1024;
 /** How often an apply starts again because the object came or went meanwhile. */
 const MAX_ATTEMPTS = 5;
 const ENTRY = 'berth.meta.v1.ManagedFieldsEntry';
@@ -61,6 +60,8 @@ interface Apply {
   readonly request: ApplyRequest;
   /** The document, with its apiVersion, kind and name. */
   readonly document: JsonObject;
+  /** Of fields that the kind does not have. */
+  readonly warnings: readonly string[];
   /** The fields that the applier is to own, as members of the object. */
   readonly config: JsonObject;
   readonly entry: ManagerEntry;
@@ -97,33 +98,39 @@ async function readApply(store: KindStore, request: ApplyRequest, context: Write
   if (subresource !== '' && subresource !== 'status' && subresource !== SCALE)
     throw badRequest(`cannot apply to the subresource "${subresource}": use a merge patch`);
   const { kind } = store;
-  const document = await readConfig(subresource === SCALE ? (scaleKind as Kind) : kind, request.config, at, store);
+  const form = { kind: subresource === SCALE ? (scaleKind as Kind) : kind, store, at };
+  const { document, warnings } = await readConfig(form, request.config, context);
   checkIdentity(store, at, document.metadata as JsonObject);
   const entry = { manager: context.manager, operation: 'Apply', apiVersion: kind.apiVersion, fieldsType: 'FieldsV1' };
   return {
     store,
     request,
     document,
-    config: subresource === SCALE ? replicasOf(document) : managedPart(document, subresource, kind.hasStatus),
+    warnings,
+    config: subresource === SCALE ? replicasOf(kind, document) : managedPart(document, subresource, kind.hasStatus),
     entry: subresource === '' ? entry : { ...entry, subresource },
   };
 }
 
 /** What a Scale says of the object that is scaled. */
-function replicasOf({ spec }: JsonObject): JsonObject {
+function replicasOf(kind: Kind, { spec }: JsonObject): JsonObject {
   const { replicas } = (spec ?? {}) as JsonObject;
-  return replicas === undefined ? {} : { spec: { replicas } };
+  if (typeof replicas !== 'number') return {};
+  const object: AnyObject = {};
+  kind.scale?.write(object, replicas);
+  const { apiVersion: _, kind: __, metadata: ___, ...members } = toJson(kind, object);
+  return members;
 }
 
 async function changeByApply(apply: Apply, context: WriteContext): Promise<StoreResult> {
   const { store, request, document } = apply;
   const { at, subresource } = request;
   const { uid, resourceVersion } = document.metadata as { uid?: string; resourceVersion?: string };
-  let warnings: readonly string[] = [];
+  let warnings = apply.warnings;
   const compute = (previous: AnyObject, current: Current): AnyObject => {
     checkUid(store.subject(at), uid, previous);
     const next = appliedTo(apply, previous, current);
-    if (subresource === '') warnings = store.kind.warnings?.(next) ?? [];
+    if (subresource === '') warnings = [...apply.warnings, ...(store.kind.warnings?.(next) ?? [])];
     return next;
   };
   const verb = subresource === '' ? 'apply' : `apply-${subresource}`;
@@ -137,8 +144,12 @@ function appliedTo(apply: Apply, previous: AnyObject, current: Current): AnyObje
   const { kind } = store;
   const subject = store.subject(request.at);
   const live = toJson(kind, previous);
-  const nextOf = (object: JsonObject): AnyObject =>
-    nextVersion(store, targetOf(request), fromJson<AnyObject>(kind, object), previous);
+  const nextOf = (object: JsonObject): AnyObject => {
+    const merged = fromJson<AnyObject>(kind, object);
+    // What a schema of before had.
+    kind.prune?.(merged);
+    return nextVersion(store, targetOf(request), merged, previous);
+  };
   const { entries, object, owned } = decideApply(apply, live, (each) => toJson(kind, nextOf(each)));
   let [next, isChanged] = [previous, false];
   if (object !== live) {
@@ -146,7 +157,7 @@ function appliedTo(apply: Apply, previous: AnyObject, current: Current): AnyObje
     next = nextOf(object);
     isChanged = !equalValues({ ...next, metadata: managed(next) }, { ...previous, metadata: managed(previous) });
   }
-  const after = entriesAfterApply(entries, owned, { ...entry, time: timeOf(store.origin().now) }, isChanged);
+  const after = entriesAfterApply(entries, owned, { ...entry, time: toRfc3339(secondsTimestamp(store.origin().now)) }, isChanged);
   // That the fields of a creator were spelt out is no change.
   return !isChanged && equalValues(after, entries) ? { ...previous } : withManagers(next, after, subject);
 }
@@ -181,7 +192,6 @@ function managed({ metadata = {} }: AnyObject): object {
 }
 
 const targetOf = ({ subresource }: ApplyRequest): WriteTarget => (subresource === 'status' ? 'status' : 'object');
-const timeOf = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
 
 function withManagers(object: AnyObject, entries: readonly ManagerEntry[], subject: ReturnType<KindStore['subject']>): AnyObject {
   const { managedFields: _, ...metadata } = object.metadata ?? {};
@@ -197,7 +207,7 @@ function withManagers(object: AnyObject, entries: readonly ManagerEntry[], subje
 }
 
 /** Makes the object of the configuration. A resourceVersion or a uid means one that is there. */
-function createByApply(apply: Apply, admission: Admission, context: ApplyContext): Promise<StoreResult> {
+async function createByApply(apply: Apply, admission: Admission, context: ApplyContext): Promise<StoreResult> {
   const { store, request, document, config, entry } = apply;
   const { uid, resourceVersion } = document.metadata as { uid?: string; resourceVersion?: string };
   const subject = store.subject(request.at);
@@ -213,5 +223,6 @@ function createByApply(apply: Apply, admission: Admission, context: ApplyContext
     context.authorizeCreation(object);
     return object;
   };
-  return createFrom(store, admission, { context, take, managers });
+  const { bytes, warnings } = await createFrom(store, admission, { context, take, managers });
+  return { bytes, warnings: [...apply.warnings, ...warnings] };
 }

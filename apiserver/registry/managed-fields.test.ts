@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ConfigMap, ManagedFieldsEntry } from '../../api/generated/types.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
-import { clearsManagers, creatorEntry, recordFields } from './managed-fields.ts';
+import { clearsManagers, creatorEntry, recordFields, validateManagers } from './managed-fields.ts';
 
 const kind = kindNamed('ConfigMap');
 const at = (seconds: number) => ({ seconds });
@@ -112,4 +112,22 @@ it('one empty entry asks for the entries to be cleared, an empty list or a fille
   expect(clearsManagers({ managedFields: [] })).toBe(false);
   expect(clearsManagers({})).toBe(false);
   expect(clearsManagers({ managedFields: [{ manager: 'me' }] })).toBe(false);
+});
+
+describe('what a client writes', () => {
+  const entry = (fields: object): ManagedFieldsEntry => ({
+    ...{ manager: 'm', operation: 'Update', fieldsType: 'FieldsV1' },
+    fieldsV1: { Raw: Buffer.from(JSON.stringify(fields)) },
+  });
+  const many = (count: number, fields: object = { 'f:data': {} }) => ({
+    managedFields: Array.from({ length: count }, () => entry(fields)),
+  });
+
+  it('has at most 100 entries, and 512 KiB of fields', () => {
+    expect(validateManagers(many(100), {})).toEqual([]);
+    expect(validateManagers(many(101), {})).toMatchObject([{ field: 'metadata.managedFields', reason: 'FieldValueTooMany' }]);
+    const large = { 'f:data': Object.fromEntries(Array.from({ length: 6_000 }, (_, i) => [`f:k${i}`, {}])) };
+    expect(validateManagers(many(2, large), {})).toEqual([]);
+    expect(validateManagers(many(10, large), {})).toMatchObject([{ description: expect.stringContaining('524288 bytes') }]);
+  });
 });

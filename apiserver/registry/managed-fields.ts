@@ -1,10 +1,11 @@
+import { managedMetadata } from '../../api/apply/managers.ts';
 import { fieldChanges } from '../../api/codec/field-changes.ts';
 import type { FieldViolation } from '../../api/errors/index.ts';
-import { invalidValue, notSupported, required, tooLong } from '../../api/errors/violations.ts';
+import { invalidSize, invalidValue, notSupported, required, tooLong } from '../../api/errors/violations.ts';
 import type { ManagedFieldsEntry, ObjectMeta, Timestamp } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { equalValues } from '../../api/meta/equal.ts';
-import { coarsen, type FieldSet, isEmptySet, SELF, subtract, unite } from '../../api/meta/field-set.ts';
+import { coarsen, type FieldSet, isEmptySet, SELF, subtract, unite, uniteAll } from '../../api/meta/field-set.ts';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import { compareTimestamps, secondsTimestamp } from '../../api/meta/time.ts';
 import type { AnyObject } from './any-object.ts';
@@ -22,10 +23,11 @@ const MAX_MANAGERS = 10;
 const OLDER_MANAGERS = 'ancient-changes';
 /** The sets of all managers of an object that update, together. What is larger is named more coarsely. */
 const MAX_BYTES = 64 * 1024;
+/** The sets of all managers that apply, together: none of them is named more coarsely to save room. */
+export const MAX_APPLIED_BYTES = 512 * 1024;
+/** Entries that a client may write. */
+const MAX_WRITTEN = 100;
 const DEPTHS = [Number.POSITIVE_INFINITY, 5, 3, 2, 1];
-
-/** What only the server writes has no manager. */
-const METADATA_FIELDS = ['labels', 'annotations', 'ownerReferences', 'finalizers'] as const;
 
 /**
  * Whether objects of the kind have managed fields. Those of kinds without history do not: most are written every few
@@ -83,7 +85,7 @@ export function recordFields(
 
 function tracked(object: AnyObject): AnyObject {
   const metadata: ObjectMeta = {};
-  for (const name of METADATA_FIELDS) {
+  for (const name of managedMetadata) {
     const value = object.metadata?.[name];
     if (value !== undefined) Object.assign(metadata, { [name]: value });
   }
@@ -124,9 +126,10 @@ function fewer(all: readonly ManagedFieldsEntry[]): readonly ManagedFieldsEntry[
   const surplus = entries.length - MAX_MANAGERS;
   if (surplus <= 0) return all;
   const older = entries.slice(0, surplus + 1);
-  const fields = older.map(parse).reduce(unite);
+  const fields = uniteAll(older.map(parse));
   const { subresource: _, ...newest } = older.at(-1)!;
-  const left = all.filter((entry) => !older.includes(entry));
+  const counted = new Set(older);
+  const left = all.filter((entry) => !counted.has(entry));
   return [withFields({ ...newest, manager: OLDER_MANAGERS }, fields), ...left];
 }
 
@@ -186,7 +189,11 @@ export function sentManagers(sent: ObjectMeta, previous: ObjectMeta): ManagedFie
 export function validateManagers(sent: ObjectMeta, previous: ObjectMeta): FieldViolation[] {
   const written = sentManagers(sent, previous);
   if (!written || written === previous.managedFields) return [];
-  return written.flatMap((entry, i) => validateEntry(entry, `metadata.managedFields[${i}]`));
+  const at = 'metadata.managedFields';
+  if (written.length > MAX_WRITTEN) return [invalidSize(at, MAX_WRITTEN, 'entries')];
+  const bytes = written.reduce((sum, { fieldsV1 }) => sum + (fieldsV1?.Raw?.length ?? 0), 0);
+  if (bytes > MAX_APPLIED_BYTES) return [invalidSize(at, MAX_APPLIED_BYTES, 'bytes of all managers')];
+  return written.flatMap((entry, i) => validateEntry(entry, `${at}[${i}]`));
 }
 
 function validateEntry({ manager = '', operation, fieldsType, fieldsV1 }: ManagedFieldsEntry, at: string): FieldViolation[] {

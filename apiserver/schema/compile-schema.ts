@@ -4,7 +4,7 @@ import { Budget, BudgetExceeded } from '../cel/budget.ts';
 import { checkDefaults } from './check-defaults.ts';
 import { checkExpressions } from './check-expressions.ts';
 import type { CompiledSchema, SchemaOptions, SchemaResult } from './compiled-schema.ts';
-import { applyDefaults, hasDefaults } from './defaults.ts';
+import { applyDefaults } from './defaults.ts';
 import { prune } from './prune.ts';
 import { readNode } from './read-schema.ts';
 import type { Reading } from './reading.ts';
@@ -45,7 +45,6 @@ export function compileSchema(json: Json | undefined, options: SchemaOptions): S
 function compiledSchema(root: SchemaNode, rules: Rules): CompiledSchema {
   return {
     root,
-    hasDefaults: hasDefaults(root),
     applyDefaults: (object: JsonObject) => applyDefaults(object, root),
     prune: (object: JsonObject) => prune(object, root),
     validate: (object: JsonObject, before?: JsonObject) => judge(object, root, rules, before),

@@ -31,8 +31,6 @@ export type SchemaResult =
 export interface CompiledSchema {
   /** The structural schema as a tree: for server-side apply (list types and keys), columns, `explain`, OpenAPI. */
   readonly root: SchemaNode;
-  /** Whether the schema has any default: without one `applyDefaults` only removes nulls that are not allowed. */
-  readonly hasDefaults: boolean;
   /**
    * Sets what is missing and has a default, at all levels, in place. A null that is not nullable counts as missing:
    * without a default it is removed.

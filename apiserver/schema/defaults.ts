@@ -48,12 +48,3 @@ export function schemaOfMember(node: SchemaNode, name: string): SchemaNode | und
   if (property !== undefined) return property;
   return node.additionalProperties === true ? undefined : node.additionalProperties;
 }
-
-/** Whether a schema has a default anywhere. */
-export function hasDefaults(node: SchemaNode): boolean {
-  if (node.default !== undefined) return true;
-  for (const property of node.properties?.values() ?? []) if (hasDefaults(property)) return true;
-  const values = node.additionalProperties;
-  if (values !== undefined && values !== true && hasDefaults(values)) return true;
-  return node.items !== undefined && hasDefaults(node.items);
-}

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { type Client, connect, type Pod } from '../../client/index.ts';
 import { launcher } from '../berth.ts';
+import { nftOf } from '../process-costs.ts';
 
 /** Where this tree is; the benchmarks run in its dist/. */
 const tree = fileURLToPath(new URL('../../..', import.meta.url));
@@ -108,8 +109,9 @@ function benchHosts(client: Client, children: ChildProcess[]): BenchHosts {
         .map(Number)
         .find((pid) => pid > 0 && programOf(pid) === 'node');
       if (agent === undefined) throw new Error(`no agent runs on host ${host}`);
-      const nft = (await promisify(execFile)('pgrep', ['-x', '-P', String(agent), 'nft'])).stdout;
-      return { agent, nft: nft.split('\n').filter(Boolean).map(Number) };
+      const nft = nftOf(agent);
+      if (nft.length === 0) throw new Error(`the agent of host ${host} keeps no nft process`);
+      return { agent, nft };
     },
   };
 }

@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { berthRound } from '../agent/rounds.ts';
 import { withBerth } from '../agent/with-berth.ts';
 import { atMost, note } from '../figure.ts';
 import type { Part } from '../parts.ts';
-import { cpuSecondsWithChildren, readMemory } from '../process-costs.ts';
+import { cpuSecondsWithChildren, nftOf, readMemory } from '../process-costs.ts';
 import { createServices } from './many-services.ts';
 
 const defaultPods = 100;
@@ -61,10 +60,4 @@ function costsOf(
     await berthRound(berth, engine, { count: pods, onRunning });
     return costs;
   });
-}
-
-function nftOf(agent: number): number[] {
-  // It has none in the engine's network: then pgrep fails.
-  const script = `pgrep -x -P ${agent} nft || :`;
-  return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\n').filter(Boolean).map(Number);
 }

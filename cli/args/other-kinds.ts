@@ -83,7 +83,12 @@ export function otherKindOf(noun: string): Kind | undefined {
   const wanted = rest.join('.');
   return others.find(({ apiVersion, kind, plural, singular, shortNames }) => {
     if (![kind.toLowerCase(), plural, singular, ...shortNames].includes(name)) return false;
-    const [group, version] = [groupOf(apiVersion), apiVersion.split('/').at(-1) ?? ''];
-    return ['', group, version, `${version}.${group}`].includes(wanted);
+    return wanted === '' || isOfGroup(apiVersion, wanted);
   });
+}
+
+/** Whether what stands behind a noun, as "GROUP", "VERSION" or "VERSION.GROUP", means an apiVersion. */
+export function isOfGroup(apiVersion: string, wanted: string): boolean {
+  const [group, version] = [groupOf(apiVersion), apiVersion.split('/').at(-1) ?? ''];
+  return [group, version, `${version}.${group}`].includes(wanted);
 }

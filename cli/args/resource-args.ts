@@ -1,10 +1,10 @@
 import { nearestWord } from '../../api/codec/nearest.ts';
 import { badRequest } from '../../api/errors/index.ts';
-import { groupOf, resourceOf } from '../../api/kinds/identity.ts';
+import { resourceOf } from '../../api/kinds/identity.ts';
 import { kindOf, kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { notYetReason } from '../../api/kinds/not-yet.ts';
-import { knownKinds, otherKindOf } from './other-kinds.ts';
+import { isOfGroup, knownKinds, otherKindOf } from './other-kinds.ts';
 
 /** What a command line names: objects of a kind, or, without names, all of the kind. */
 export interface ResourceArgument {
@@ -62,10 +62,7 @@ function preferred(): Kind[] {
 function kindOfGroup(noun: string): Kind | undefined {
   const [name = '', ...rest] = noun.toLowerCase().split('.');
   const kind = kindOf(name);
-  if (!kind) return undefined;
-  const group = groupOf(kind.apiVersion);
-  const version = kind.apiVersion.split('/').at(-1) ?? '';
-  return [group, version, `${version}.${group}`].includes(rest.join('.')) ? kind : undefined;
+  return kind && isOfGroup(kind.apiVersion, rest.join('.')) ? kind : undefined;
 }
 
 /**

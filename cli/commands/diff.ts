@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import { badRequest, isNotFound, notFound } from '../../api/errors/index.ts';
-import { kindWord } from '../../api/kinds/custom/kind-word.ts';
-import type { Kind } from '../../api/kinds/kind.ts';
+import { badRequest, notFound } from '../../api/errors/index.ts';
 import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
-import type { JsonObject, ObjectKey } from '../../client/index.ts';
+import type { JsonObject } from '../../client/index.ts';
 import { exactly, findMoment, type Moment, momentHelp } from '../args/moment.ts';
 import { parseResourceArguments, type ResourceArgument } from '../args/resource-args.ts';
 import type { Side } from '../diff/object-diff.ts';
@@ -13,6 +11,7 @@ import { keyOf } from '../get/targets.ts';
 import { eachManifest } from '../manifests/each-manifest.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
+import { findObject } from '../write/find-object.ts';
 import { checkServerSideFlags, withServerSideFlags } from '../write/server-side-apply.ts';
 import { withFieldManagerFlag, withManifestFlags } from '../write/write-options.ts';
 
@@ -119,20 +118,12 @@ async function namedPairs(session: Session, { kind, names }: ResourceArgument, s
   const pairs: Pair[] = [];
   for (const name of names) {
     const key = kind.namespaced ? { namespace: session.namespace, name } : { name };
-    const [before, after] = [await readAt(session, kind, key, span.from), await readAt(session, kind, key, span.to)];
+    const readAt = (moment: Moment | undefined) => findObject(session.client.objects, kind, { ...key, ...exactly(moment) });
+    const [before, after] = [await readAt(span.from), await readAt(span.to)];
     if (!before && !after) throw notFound({ kind: kind.kind, ...key });
     pairs.push({ before, after });
   }
   return pairs;
-}
-
-async function readAt(session: Session, kind: Kind, key: ObjectKey, moment: Moment | undefined): Promise<JsonObject | undefined> {
-  try {
-    return await session.client.objects.get(kindWord(kind), { ...key, ...exactly(moment) });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }
 
 /** Everything of a kind that was there at one of the two points, in order of names. */

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
+import { dataKeyError } from '../../api/meta/names.ts';
 import { parseEnvFile } from '../generators/data.ts';
 import { checkMembers, type Kustomization, readBytes, readText, textIn } from './kustomization.ts';
 import { describe, idOf, kindOfResource, metadataOf, namesOf, type Resource, readResource } from './resource.ts';
@@ -67,7 +68,8 @@ function isText(bytes: Buffer): boolean {
 function readEntries(kustomization: Kustomization, item: JsonObject, refuse: Refuse): Map<string, Buffer> {
   const entries = new Map<string, Buffer>();
   const put = (key: string, value: Buffer): void => {
-    if (!/^[-._a-zA-Z0-9]{1,253}$/.test(key)) throw refuse(`the key "${key}" may hold letters, digits, "-", "_" and "." only`);
+    const rule = dataKeyError(key);
+    if (rule !== undefined) throw refuse(`the key "${key}" ${rule}`);
     if (entries.has(key)) throw refuse(`the key "${key}" is given twice`);
     entries.set(key, value);
   };

@@ -340,6 +340,11 @@ describe('a build refuses', () => {
       /configMapGenerator\[0\]: the key "a" is given twice/,
     ],
     [
+      'a key that is no file name',
+      { 'kustomization.yaml': 'configMapGenerator: [{name: x, literals: [..=1]}]\n' },
+      /configMapGenerator\[0\]: the key "\.\." must not be "\."/,
+    ],
+    [
       'a merge with nothing',
       { 'kustomization.yaml': 'configMapGenerator: [{name: x, behavior: merge}]\n' },
       /there is no ConfigMap "x" to merge/,

@@ -157,12 +157,13 @@ function readTarget(target: Json | undefined, refuse: Refuse): ((resource: Resou
 
 /** Longer ones are no names, and could run long. */
 const longestPattern = 253;
+const mostRepeats = 3;
 
 /** Regular expressions that have to match as a whole. */
 function pattern(text: string | undefined, key: string, refuse: Refuse): (value: string) => boolean {
   if (text === undefined || text === '') return () => true;
-  // Of an expression, only what names need: a repeated group could take for ever.
-  if (text.length > longestPattern || /\)[*+?{]|\\\d|\(\?/.test(text))
+  // Of an expression, only what names need: repeated groups, and many repeats in a row, could take for ever.
+  if (text.length > longestPattern || /\)[*+?{]|\\\d|\(\?/.test(text) || text.split(/[*+?{]/).length > mostRepeats + 1)
     throw refuse(`${key}: "${text.slice(0, longestPattern)}" is no simple pattern: use letters, ".", "*", "|" and "[...]"`);
   try {
     const expression = new RegExp(`^(?:${text})$`);

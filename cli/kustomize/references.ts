@@ -2,16 +2,14 @@ import { badRequest } from '../../api/errors/index.ts';
 import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
 import { describe, isNamespaced, kindOfResource, metadataOf, nameOf, namesOf, type Resource, visitPath } from './resource.ts';
 
+/** Kinds with a pod template in spec.template. */
+export const templated = ['Deployment', 'ReplicaSet', 'ReplicationController', 'DaemonSet', 'StatefulSet', 'Job'];
+
 /** Where the pod's spec stands in the objects of a kind. */
 export const podSpecs: Readonly<Record<string, string>> = {
   Pod: 'spec',
   PodTemplate: 'template.spec',
-  ...Object.fromEntries(
-    ['Deployment', 'ReplicaSet', 'ReplicationController', 'DaemonSet', 'StatefulSet', 'Job'].map((kind) => [
-      kind,
-      'spec.template.spec',
-    ]),
-  ),
+  ...Object.fromEntries(templated.map((kind) => [kind, 'spec.template.spec'])),
   CronJob: 'spec.jobTemplate.spec.template.spec',
 };
 

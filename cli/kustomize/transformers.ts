@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, setMember } from '../../api/meta/merge-patch.ts';
 import { checkMembers, type Kustomization, textIn } from './kustomization.ts';
-import { moveDefaultSubjects, podSpecs } from './references.ts';
+import { moveDefaultSubjects, podSpecs, templated } from './references.ts';
 import { isNamespaced, kindOfResource, metadataOf, nameOf, namesOf, type Resource, visitPath } from './resource.ts';
 
 /** Changes name or namespace, and remembers what they were. */
@@ -40,8 +40,6 @@ export function addHashes(resources: readonly Resource[], hash: (json: JsonObjec
 /** A path, and whether it is made where it is not there. */
 type Field = readonly [path: string, create: boolean];
 
-const templated = ['Deployment', 'ReplicaSet', 'ReplicationController', 'DaemonSet', 'StatefulSet', 'Job'];
-
 /** Where the templates of a kind keep their labels or annotations. */
 function templateFields(kind: string, of: 'labels' | 'annotations'): Field[] {
   if (templated.includes(kind)) return [[`spec.template.metadata.${of}`, true]];
@@ -67,7 +65,7 @@ function selectorFields(kind: string): Field[] {
     ],
     StatefulSet: [['spec.volumeClaimTemplates[].metadata.labels', true]],
   };
-  const own = [...(selectors[kind] ?? [])];
+  const own = Object.hasOwn(selectors, kind) ? [...selectors[kind]!] : [];
   if (['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet'].includes(kind)) own.push(['spec.selector.matchLabels', true]);
   if (kind !== 'Deployment' && kind !== 'StatefulSet') return own;
   const affinity = ['podAffinity', 'podAntiAffinity'].flatMap((each): Field[] => [

@@ -11,6 +11,7 @@ import { keyOf } from '../get/targets.ts';
 import { manifestNamespace } from '../manifests/each-manifest.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import type { Session } from '../session.ts';
+import { findObject } from '../write/find-object.ts';
 import { writeAll } from '../write/write-all.ts';
 import { type WriteFlags, type WritePrinter, writeOptions } from '../write/write-options.ts';
 import {
@@ -88,7 +89,9 @@ function placeOf(kind: Kind, { namespace = '', name }: ObjectKey): string {
 async function openSet(found: Applied, parent: SetParent, contents: SetContents): Promise<Pruner> {
   const { session } = found;
   const id = applySetId(parent);
-  const live = await readOrNone(session, parent);
+  const { kind, namespace, name } = parent;
+  const readParent = () => findObject(session.client.objects, kind, { namespace, name });
+  const live = await readParent();
   const before = live ? readContents(parent, live) : { kinds: [], namespaces: [] };
   const either = mergeContents(before, contents);
   await writeParent(found, parent, either, live);
@@ -118,21 +121,9 @@ async function openSet(found: Applied, parent: SetParent, contents: SetContents)
       const namespaces = [...new Set([parent.namespace, ...either.namespaces])];
       const selector = `${partOfLabel}=${id}`;
       await pruneOthers(found, { kinds: either.kinds, namespaces, selector, isApplied: () => true }, printer);
-      await writeParent(found, parent, contents, await readOrNone(session, parent));
+      await writeParent(found, parent, contents, await readParent());
     },
   };
-}
-
-async function readOrNone(
-  { client: { objects } }: Session,
-  { kind, namespace, name }: SetParent,
-): Promise<JsonObject | undefined> {
-  try {
-    return await objects.get(kindWord(kind), { namespace, name });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }
 
 async function writeParent(

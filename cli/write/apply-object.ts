@@ -2,13 +2,14 @@ import { messageType } from '../../api/codec/descriptors.ts';
 import { toJson } from '../../api/codec/json.ts';
 import { strategicMerge } from '../../api/codec/strategic-merge.ts';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
-import { isNotFound } from '../../api/errors/index.ts';
 import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { kindWord } from '../../api/kinds/custom/kind-word.ts';
+import { readLastApplied } from '../../api/meta/last-applied.ts';
 import { type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import { type ManifestPlan, manifestKey } from '../manifests/each-manifest.ts';
 import type { Session } from '../session.ts';
-import { computeApplyPatch, readLastApplied, withLastApplied } from './apply-patch.ts';
+import { computeApplyPatch, withLastApplied } from './apply-patch.ts';
+import { findObject } from './find-object.ts';
 import { isUnchanged } from './is-unchanged.ts';
 import { type WriteFlags, writeOptions } from './write-options.ts';
 
@@ -23,12 +24,7 @@ export async function planApply(session: Session, document: ManifestObject, flag
     toJson(kind, { ...object, metadata: { ...object.metadata, namespace: key.namespace } }) as JsonObject,
   );
   const options = { ...writeOptions(flags, 'berth-client-side-apply'), fieldValidation: 'Strict' };
-  const { objects } = session.client;
-
-  const live = await objects.get(kindWord(kind), key).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const live = await findObject(session.client.objects, kind, key);
   if (live === undefined) {
     if (flags.dryRun === 'client') return { live, object: wanted, done: 'created' };
     const createOptions = { ...options, namespace: key.namespace };

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { messageType } from '../../api/codec/descriptors.ts';
 import { strategicMerge } from '../../api/codec/strategic-merge.ts';
+import { readLastApplied } from '../../api/meta/last-applied.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
-import { computeApplyPatch, readLastApplied, withLastApplied } from './apply-patch.ts';
+import { computeApplyPatch, withLastApplied } from './apply-patch.ts';
 
 describe('the apply patch', () => {
   it('is nothing when the live object says all that the manifest says, and more', () => {

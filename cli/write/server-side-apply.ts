@@ -2,12 +2,13 @@ import type { Command } from 'commander';
 import { upgradedEntries } from '../../api/apply/client-side.ts';
 import { typeOfMessage } from '../../api/codec/message-type.ts';
 import type { ManifestObject } from '../../api/codec/yaml.ts';
-import { badRequest, isConflict, isNotFound } from '../../api/errors/index.ts';
+import { badRequest, isConflict } from '../../api/errors/index.ts';
 import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { manifestKey } from '../manifests/each-manifest.ts';
 import type { Session } from '../session.ts';
 import type { ApplyPlan } from './apply-object.ts';
+import { findObject } from './find-object.ts';
 import { type WriteFlags, writeOptions } from './write-options.ts';
 
 /** The flags of commands that apply on the server. */
@@ -46,7 +47,7 @@ export async function planServerSideApply(
 ): Promise<ApplyPlan> {
   const { kind, json } = document;
   const target = { ...manifestKey(session, document), type: 'apply' } as const;
-  const options = { ...writeOptions(flags, MANAGER), force: flags.forceConflicts === true };
+  const options = { ...writeOptions(flags, MANAGER), fieldValidation: 'Strict', force: flags.forceConflicts === true };
   const live = await upgrade(session, document, flags);
   const metadata = { ...(json.metadata as JsonObject), ...(target.namespace && { namespace: target.namespace }) };
   const patch: JsonObject = { ...json, metadata };
@@ -60,10 +61,7 @@ async function upgrade(session: Session, document: ManifestObject, flags: Server
   const { objects } = session.client;
   const { fieldManager = MANAGER, dryRun } = writeOptions(flags, MANAGER);
   for (let attempt = 1; ; attempt++) {
-    const live = await objects.get(kindWord(kind), key).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    });
+    const live = await findObject(objects, kind, key);
     const managedFields = live && upgradedEntries(typeOfMessage(kind.message), live, kind.hasStatus, fieldManager);
     if (!live || !managedFields || dryRun?.length) return live;
     const { resourceVersion } = live.metadata as { resourceVersion: string };

@@ -71,8 +71,8 @@ const common = [
 ];
 
 /**
- * What an agent never does, of what root may. It mounts, enters namespaces, owns files of every user, and runs iptables,
- * whose legacy variant opens a raw socket.
+ * What an agent never does, of what root may. It mounts, enters namespaces, owns files of every user, and runs
+ * iptables, whose legacy variant opens a raw socket.
  */
 const notOfAgents = [
   'CAP_AUDIT_CONTROL',

@@ -181,7 +181,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-it('leave no link, address, rule, route, namespace and connection when they come and go, also when the agent dies', async () => {
+it('pods that come and go leave no link, address, rule, route, namespace or connection, also when the agent dies', async () => {
   const chance = createChance('network leaks');
   await client.services.create(service);
   await client.networkPolicies.create(policy);

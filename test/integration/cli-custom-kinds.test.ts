@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
@@ -44,4 +44,18 @@ it('a file with a definition and an object of it is applied, and the object is h
   // What the manager gave up is gone.
   expect((await cli.berth('get', 'ct/a', '-o', 'jsonpath={.spec.cronSpec}{.spec.image}')).out).toBe('@weekly');
   expect((await cli.berth('delete', 'ct/a')).out).toContain('deleted');
+}, 60_000);
+
+it('are pruned from a set that has none of them left, and built by a kustomization', async () => {
+  const folder = join(cli.folder, 'built');
+  await mkdir(folder);
+  await writeFile(join(folder, 'kustomization.yaml'), 'namePrefix: dev-\nresources: [tab.yaml]\n');
+  await writeFile(join(folder, 'tab.yaml'), JSON.stringify(cronTab('b')));
+  const set = ['apply', '-n', 'default', '--prune', '--applyset=tabs'];
+  expect((await cli.berth(...set, '-k', folder)).out).toBe('crontab.stable.example.com/dev-b created\n');
+  const other = join(cli.folder, 'other.yaml');
+  await writeFile(other, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n');
+  expect((await cli.berth(...set, '-f', other)).out).toBe('configmap/c created\ncrontab.stable.example.com/dev-b pruned\n');
+  const allowed = ['--prune', '--all', '--prune-allowlist', 'stable.example.com/v1/CronTab'];
+  expect(await cli.berth('apply', '-n', 'default', '-f', other, ...allowed)).toMatchObject({ code: 0 });
 }, 60_000);

@@ -132,6 +132,23 @@ describe('objects of a custom kind', () => {
     await objects.delete(kind, at('more'));
   });
 
+  it('lose such fields by a server-side apply too, whether it makes the object or changes it', async () => {
+    const { objects } = server.client;
+    const sent = (more: JsonObject) => ({ ...cronTab('ssa'), spec: { cronSpec: '@daily', ...more } });
+    const asked = { fieldManager: 'ada', namespace: 'default' };
+    for (const spec of [{ evil: 1 }, { image: 'i', evil: { x: 1 } }] as JsonObject[]) {
+      const written = await objects.apply(kind, sent(spec), asked);
+      expect(written.spec).not.toHaveProperty('evil');
+      expect(JSON.stringify(written.metadata)).not.toContain('evil');
+    }
+    const strict = objects.apply(kind, sent({ evil: 1 }), { ...asked, fieldValidation: 'Strict' });
+    await expect(strict).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('spec.evil') });
+    const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'ssa' }, spec: { replicas: 3 } };
+    await objects.apply(kind, scale, { ...asked, subresource: 'scale', force: true });
+    expect((await objects.get(kind, at('ssa'))).spec).toMatchObject({ replicas: 3 });
+    await objects.delete(kind, at('ssa'));
+  });
+
   it('have a status and a scale of their own', async () => {
     const { objects } = server.client;
     const made = await objects.create(kind, { ...cronTab('s'), status: { replicas: 9 } }, { namespace: 'default' });

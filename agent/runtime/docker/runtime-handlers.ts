@@ -10,7 +10,7 @@ export interface HandlerEntry {
   readonly status?: Readonly<Record<string, string>>;
 }
 
-export interface EngineHandlers {
+interface EngineHandlers {
   readonly Runtimes?: Readonly<Record<string, HandlerEntry>>;
   readonly DefaultRuntime?: string;
 }

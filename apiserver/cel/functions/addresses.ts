@@ -1,11 +1,11 @@
 import { ipVersion, isAddressRange } from '../../../api/meta/ip.ts';
 import { blockContains, blockOfAddress, type IpBlock, parseIpBlock } from '../../../api/meta/ip-block.ts';
-import { CelError, failed, Opaque, type Value } from '../values.ts';
-import { type Library, textArg } from './library.ts';
+import { failed, Opaque, type Value } from '../values.ts';
+import { type Library, opaqueArg, textArg } from './library.ts';
 
 const BITS = { 4: 32, 6: 128 } as const;
 
-export class IpValue extends Opaque {
+class IpValue extends Opaque {
   override readonly typeName = 'net.IP';
   readonly block: IpBlock;
 
@@ -19,7 +19,7 @@ export class IpValue extends Opaque {
   }
 }
 
-export class CidrValue extends Opaque {
+class CidrValue extends Opaque {
   override readonly typeName = 'net.CIDR';
   readonly address: IpBlock;
   readonly block: IpBlock;
@@ -71,6 +71,8 @@ function cidrArg(value: Value | undefined): CidrValue {
   if (value instanceof CidrValue) return value;
   return parseCidr(textArg(value)) ?? failed('the text is no range of addresses');
 }
+
+const rangeArg = (value: Value | undefined): CidrValue => opaqueArg(CidrValue, 'a range of addresses', value);
 
 /** Ranges of addresses by their meaning. */
 const [UNSPECIFIED, LOOPBACK, MULTICAST, LINK_LOCAL, LINK_LOCAL_MULTICAST] = [
@@ -133,8 +135,3 @@ export const addresses: Library = {
     prefixLength: ([range]) => BigInt(rangeArg(range).block.length),
   },
 };
-
-function rangeArg(value: Value | undefined): CidrValue {
-  if (value instanceof CidrValue) return value;
-  throw new CelError('no such overload: the value must be a range of addresses');
-}

@@ -27,6 +27,12 @@ export function intArg(value: Value | undefined): bigint {
   throw new CelError('no such overload: the argument must be an int');
 }
 
+/** A value of a library's own type; `noun` names it with its article. */
+export function opaqueArg<T>(type: new (...args: never[]) => T, noun: string, value: Value | undefined): T {
+  if (value instanceof type) return value;
+  throw new CelError(`no such overload: the value must be ${noun}`);
+}
+
 /** Takes the steps of looking at texts: one for ten characters, as Kubernetes counts them. */
 export function readTexts(budget: Budget, ...texts: string[]): void {
   budget.take(Math.ceil(texts.reduce((sum, text) => sum + text.length, 0) / 10));

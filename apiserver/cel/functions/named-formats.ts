@@ -1,31 +1,24 @@
+import { labelNameError, labelValueError, qualifiedNameError, subdomainNameError } from '../../../api/meta/names.ts';
 import { hasTextFormat } from '../../schema/formats.ts';
-import { CelError, Opaque, Optional, type Value } from '../values.ts';
-import { type Library, textArg } from './library.ts';
+import { Opaque, Optional } from '../values.ts';
+import { type Library, opaqueArg, textArg } from './library.ts';
 import { parseUrl } from './urls.ts';
 
-const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/;
-
-function isSubdomain(text: string): boolean {
-  return text.length <= 253 && text.split('.').every((part) => LABEL.test(part));
-}
-
-function isQualifiedName(text: string): boolean {
-  const parts = text.split('/');
-  const name = parts.at(-1)!;
-  const isName = name !== '' && name.length <= 63 && LABEL_VALUE.test(name);
-  return isName && (parts.length === 1 || (parts.length === 2 && isSubdomain(parts[0]!)));
-}
+const isLabel = (text: string): boolean => labelNameError(text) === undefined;
+const isSubdomain = (text: string): boolean => subdomainNameError(text) === undefined;
+const isDns1035Label = (text: string): boolean => isLabel(text) && /^[a-z]/.test(text);
+/** A prefix of generated names may end with "-". */
+const completed = (prefix: string): string => prefix.replace(/-$/, 'a');
 
 const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
-  dns1123Label: (text) => text.length <= 63 && LABEL.test(text),
+  dns1123Label: isLabel,
   dns1123Subdomain: isSubdomain,
-  dns1035Label: (text) => text.length <= 63 && /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(text),
-  qualifiedName: isQualifiedName,
-  dns1123LabelPrefix: (text) => text.length <= 63 && LABEL.test(text.replace(/-$/, 'a')),
-  dns1123SubdomainPrefix: (text) => isSubdomain(text.replace(/-$/, 'a')),
-  dns1035LabelPrefix: (text) => text.length <= 63 && /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(text.replace(/-$/, 'a')),
-  labelValue: (text) => text.length <= 63 && LABEL_VALUE.test(text),
+  dns1035Label: isDns1035Label,
+  qualifiedName: (text) => qualifiedNameError(text) === undefined,
+  dns1123LabelPrefix: (text) => isLabel(completed(text)),
+  dns1123SubdomainPrefix: (text) => isSubdomain(completed(text)),
+  dns1035LabelPrefix: (text) => isDns1035Label(completed(text)),
+  labelValue: (text) => labelValueError(text) === undefined,
   uri: (text) => parseUrl(text) !== undefined,
   uuid: (text) => hasTextFormat(text, 'uuid'),
   byte: (text) => hasTextFormat(text, 'byte'),
@@ -33,7 +26,7 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   datetime: (text) => hasTextFormat(text, 'datetime'),
 };
 
-export class FormatValue extends Opaque {
+class FormatValue extends Opaque {
   override readonly typeName = 'kubernetes.NamedFormat';
   override readonly identity: string;
 
@@ -62,13 +55,9 @@ export const namedFormats: Library = {
     validate: ([format, text], budget) => {
       const plain = textArg(text);
       budget.take(1 + Math.ceil(plain.length / 4));
-      if (plain.length <= 8192 && FORMATS[formatArg(format).identity]!(plain)) return Optional.none;
-      return new Optional([`must be a ${formatArg(format).identity}`]);
+      const { identity } = opaqueArg(FormatValue, 'a format', format);
+      if (plain.length <= 8192 && FORMATS[identity]!(plain)) return Optional.none;
+      return new Optional([`must be a ${identity}`]);
     },
   },
 };
-
-function formatArg(value: Value | undefined): FormatValue {
-  if (value instanceof FormatValue) return value;
-  throw new CelError('no such overload: the value must be a format');
-}

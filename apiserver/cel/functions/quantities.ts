@@ -6,8 +6,8 @@ import {
   parseNanos,
   subtractQuantity,
 } from '../../../api/meta/quantity.ts';
-import { CelError, failed, Opaque, type Value } from '../values.ts';
-import { type Library, textArg } from './library.ts';
+import { failed, Opaque, type Value } from '../values.ts';
+import { type Library, opaqueArg, textArg } from './library.ts';
 
 /** Characters of a quantity; longer texts are none. */
 const QUANTITY_CHARACTERS = 64;
@@ -35,10 +35,7 @@ function parse(text: string): QuantityValue | undefined {
   return text.length <= QUANTITY_CHARACTERS && isQuantity(text) ? new QuantityValue(text) : undefined;
 }
 
-function quantityArg(value: Value | undefined): QuantityValue {
-  if (value instanceof QuantityValue) return value;
-  throw new CelError('no such overload: the value must be a quantity');
-}
+const quantityArg = (value: Value | undefined): QuantityValue => opaqueArg(QuantityValue, 'a quantity', value);
 
 /** Another quantity, or a whole number. */
 function amountArg(value: Value | undefined): string {

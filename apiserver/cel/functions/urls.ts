@@ -1,11 +1,11 @@
-import { CelError, failed, MapValue, Opaque, type Value } from '../values.ts';
-import { type Library, readTexts, textArg } from './library.ts';
+import { failed, MapValue, Opaque, type Value } from '../values.ts';
+import { type Library, opaqueArg, readTexts, textArg } from './library.ts';
 
 /** Characters of a URL. */
 const URL_CHARACTERS = 8192;
 
 /** What Go's net/url.ParseRequestURI takes apart: an absolute URL, or a path that starts with "/". */
-export class UrlValue extends Opaque {
+class UrlValue extends Opaque {
   override readonly typeName = 'net.URL';
   override readonly identity: string;
   readonly scheme: string;
@@ -50,10 +50,7 @@ function hasControls(text: string): boolean {
   return [...text].some((each) => each < ' ' || each === '\u007f');
 }
 
-function urlArg(value: Value | undefined): UrlValue {
-  if (value instanceof UrlValue) return value;
-  throw new CelError('no such overload: the value must be a URL');
-}
+const urlArg = (value: Value | undefined): UrlValue => opaqueArg(UrlValue, 'a URL', value);
 
 function queryOf(query: string): MapValue {
   const values = new Map<string, string[]>();

@@ -1,5 +1,5 @@
-import { CelError, failed, Opaque, type Value } from '../values.ts';
-import { type Library, textArg } from './library.ts';
+import { failed, Opaque, type Value } from '../values.ts';
+import { type Library, opaqueArg, textArg } from './library.ts';
 import { QuantityValue, quantities } from './quantities.ts';
 
 /** Characters of a version. */
@@ -8,7 +8,7 @@ const NUMBER = '(0|[1-9]\\d{0,17})';
 const PART = '[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*';
 const VERSION = new RegExp(`^${NUMBER}\\.${NUMBER}\\.${NUMBER}(?:-(${PART}))?(?:\\+(${PART}))?$`);
 
-export class VersionValue extends Opaque {
+class VersionValue extends Opaque {
   override readonly typeName = 'kubernetes.Semver';
   override readonly identity: string;
   readonly numbers: readonly bigint[];
@@ -39,10 +39,7 @@ function normalized(text: string): string {
   return `${[...parts, '0', '0'].slice(0, Math.max(3, parts.length)).join('.')}${rest}`;
 }
 
-function versionArg(value: Value | undefined): VersionValue {
-  if (value instanceof VersionValue) return value;
-  throw new CelError('no such overload: the value must be a version');
-}
+const versionArg = (value: Value | undefined): VersionValue => opaqueArg(VersionValue, 'a version', value);
 
 function order(a: VersionValue, b: VersionValue): number {
   for (const [at, number] of a.numbers.entries()) if (number !== b.numbers[at]) return number < b.numbers[at]! ? -1 : 1;
