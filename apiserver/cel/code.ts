@@ -1,6 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { UnsignedInt } from '@marcbachmann/cel-js/evaluator';
-import { type Code, type Scope, truth, UnsupportedExpression } from './frame.ts';
+import { type Code, FAILURE_STEPS, type Scope, truth, UnsupportedExpression } from './frame.ts';
 import { HANDLERS, type Handler } from './functions/index.ts';
 import { MACROS } from './macros.ts';
 import { BINARY, negate, select, selectOptional } from './operators.ts';
@@ -114,7 +114,7 @@ function listCode(codes: readonly Code[]): Code {
 function mapCode(entries: readonly (readonly [Code, Code])[]): Code {
   return (frame) => {
     const map = new MapValue();
-    for (const [key, value] of entries) map.set(key(frame), value(frame));
+    for (const [key, value] of entries) map.set(key(frame), value(frame), frame.budget);
     return map;
   };
 }
@@ -134,6 +134,7 @@ function logical(left: Code, right: Code, decisive: boolean): Code {
       if (truth(left(frame)) === decisive) return decisive;
     } catch (error) {
       if (!(error instanceof CelError)) throw error;
+      frame.budget.take(FAILURE_STEPS);
       failure = error;
     }
     if (truth(right(frame)) === decisive) return decisive;

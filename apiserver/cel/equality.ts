@@ -13,6 +13,9 @@ import {
   type Value,
 } from './values.ts';
 
+/** What the text of a value of Kubernetes' types takes. */
+export const OPAQUE_STEPS = 20;
+
 export function isList(value: Value): value is readonly Value[] | ListView {
   return Array.isArray(value) || value instanceof ListView;
 }
@@ -38,7 +41,7 @@ export function isMap(value: Value): value is ObjectView | MapValue {
 }
 
 export function memberOf(map: ObjectView | MapValue, key: Value, budget: Budget): Value | undefined {
-  return map instanceof ObjectView ? map.get(key, budget) : map.get(key);
+  return map.get(key, budget);
 }
 
 /** The keys of a map; takes a step for each, as finding them takes time even where only their number is asked for. */
@@ -75,6 +78,7 @@ export function equal(a: Value, b: Value, budget: Budget): boolean {
     return equal(a.value, b.value, budget);
   }
   if (a instanceof TypeName && b instanceof TypeName) return a.name === b.name;
+  if (a instanceof Opaque || b instanceof Opaque) budget.take(OPAQUE_STEPS);
   if (a instanceof Opaque && b instanceof Opaque) return a.typeName === b.typeName && a.identity === b.identity;
   return a === b;
 }
@@ -118,20 +122,36 @@ export function identityOf(value: Value, budget: Budget): string {
     return JSON.stringify(value);
   }
   if (isList(value))
-    return `[${itemsOf(value, budget)
-      .map((item) => identityOf(item, budget))
-      .join()}]`;
+    return joined(
+      '[]',
+      itemsOf(value, budget).map((item) => identityOf(item, budget)),
+      budget,
+    );
   if (isMap(value)) {
     const members = keysOf(value, budget).map(
       (key) => `${identityOf(key, budget)}:${identityOf(memberOf(value, key, budget) ?? null, budget)}`,
     );
-    return `{${members.sort().join()}}`;
+    return joined('{}', members.sort(), budget);
+  }
+  if (value instanceof Uint8Array) {
+    budget.take(Math.ceil(value.length / 16));
+    return `bytes(${Buffer.from(value).toString('base64')})`;
   }
   if (value instanceof Duration || value instanceof Timestamp) return `${value.constructor.name}(${value.nanoseconds})`;
-  if (value instanceof Opaque) return `${value.typeName}(${value.identity})`;
+  if (value instanceof Opaque) {
+    budget.take(OPAQUE_STEPS);
+    return `${value.typeName}(${value.identity})`;
+  }
   if (value instanceof Optional) return `optional(${value.value === undefined ? '' : identityOf(value.value, budget)})`;
   if (value instanceof TypeName) return `type(${value.name})`;
   return String(value);
+}
+
+/** Parts within parts are written out again at every level. */
+function joined([open, close]: string, parts: readonly string[], budget: Budget): string {
+  const text = `${open}${parts.join()}${close}`;
+  budget.take(Math.ceil(text.length / 64));
+  return text;
 }
 
 function equalMaps(a: ObjectView | MapValue, b: ObjectView | MapValue, budget: Budget): boolean {

@@ -2,6 +2,9 @@ import type { Budget } from './budget.ts';
 import { isList, isMap, itemAt, keysOf, lengthOf, memberOf } from './equality.ts';
 import { failed, Optional, type Value } from './values.ts';
 
+/** What a failure takes that does not end the evaluation. */
+export const FAILURE_STEPS = 50;
+
 /** What an evaluation works on: the values of variables by their slots, and the steps that are left. */
 export interface Frame {
   readonly slots: (Value | undefined)[];

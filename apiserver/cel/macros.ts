@@ -1,6 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { isList } from './equality.ts';
-import { type Code, type Frame, hasMember, rangeOf, type Scope, truth, UnsupportedExpression } from './frame.ts';
+import { type Code, FAILURE_STEPS, type Frame, hasMember, rangeOf, type Scope, truth, UnsupportedExpression } from './frame.ts';
 import { lookUp } from './operators.ts';
 import { CelError, failed, MapValue, Optional, type Value } from './values.ts';
 
@@ -107,6 +107,7 @@ function quantifier(decisive: boolean): Comprehension {
           decided = truth(body!(frame)) === decisive;
         } catch (error) {
           if (!(error instanceof CelError)) throw error;
+          frame.budget.take(FAILURE_STEPS);
           failure ??= error;
         }
         return !decided;
@@ -163,7 +164,7 @@ function mapOf({ walk, filter, body }: Transform): Code {
   return (frame) => {
     const result = new MapValue();
     walk(frame, (_item, key) => {
-      if (filter === undefined || truth(filter(frame))) result.set(key, body(frame));
+      if (filter === undefined || truth(filter(frame))) result.set(key, body(frame), frame.budget);
       return true;
     });
     return result;

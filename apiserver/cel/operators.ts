@@ -5,6 +5,8 @@ import { CelError, Duration, failed, ListView, Optional, Timestamp, Uint, type V
 type Binary = (a: Value, b: Value, budget: Budget) => Value;
 
 const INT = { least: -(2n ** 63n), most: 2n ** 63n - 1n };
+/** The years 1 to 9999. */
+const TIME = { least: -62_135_596_800n * 10n ** 9n, most: 253_402_300_800n * 10n ** 9n - 1n };
 const UINT = { least: 0n, most: 2n ** 64n - 1n };
 
 export const BINARY: Readonly<Record<string, Binary>> = {
@@ -18,7 +20,7 @@ export const BINARY: Readonly<Record<string, Binary>> = {
   '+': add,
   '-': (a, b) => {
     if (a instanceof Timestamp && b instanceof Timestamp) return new Duration(ranged(a.nanoseconds - b.nanoseconds, INT));
-    if (a instanceof Timestamp && b instanceof Duration) return new Timestamp(a.nanoseconds - b.nanoseconds);
+    if (a instanceof Timestamp && b instanceof Duration) return new Timestamp(ranged(a.nanoseconds - b.nanoseconds, TIME));
     if (a instanceof Duration && b instanceof Duration) return new Duration(ranged(a.nanoseconds - b.nanoseconds, INT));
     return arithmetic(a, b, '-', { whole: (x, y) => x - y, real: (x, y) => x - y });
   },
@@ -64,11 +66,11 @@ function add(a: Value, b: Value, budget: Budget): Value {
   if (isList(a) && isList(b)) return addLists(a, b, budget);
   if (a instanceof Uint8Array && b instanceof Uint8Array) {
     budget.take(Math.ceil((a.length + b.length) / 10));
-    return new Uint8Array([...a, ...b]);
+    return Buffer.concat([a, b]);
   }
   if (a instanceof Duration && b instanceof Duration) return new Duration(ranged(a.nanoseconds + b.nanoseconds, INT));
-  if (a instanceof Timestamp && b instanceof Duration) return new Timestamp(a.nanoseconds + b.nanoseconds);
-  if (a instanceof Duration && b instanceof Timestamp) return new Timestamp(a.nanoseconds + b.nanoseconds);
+  if (a instanceof Timestamp && b instanceof Duration) return new Timestamp(ranged(a.nanoseconds + b.nanoseconds, TIME));
+  if (a instanceof Duration && b instanceof Timestamp) return new Timestamp(ranged(a.nanoseconds + b.nanoseconds, TIME));
   return arithmetic(a, b, '+', { whole: (x, y) => x + y, real: (x, y) => x + y });
 }
 

@@ -5,6 +5,9 @@ import type { Budget } from './budget.ts';
 import { escapeName, unescapeName } from './escape.ts';
 import { parseTimestamp } from './timestamps.ts';
 
+/** Characters of a time, or of a duration; longer texts are none. */
+const CLOCK_CHARACTERS = 200;
+
 /** An expression failed on a value: no such key, division by zero, a text that is no number. */
 export class CelError extends Error {
   override readonly name = 'CelError';
@@ -79,14 +82,17 @@ export type Value =
 export class MapValue {
   readonly #entries = new Map<string | bigint | boolean, Value>();
 
-  set(key: Value, value: Value): void {
+  /** Takes steps for a long key: it is compared with the ones that are there. */
+  set(key: Value, value: Value, budget: Budget): void {
+    takeKey(key, budget);
     const plain = key instanceof Uint ? key.value : key;
     if (typeof plain !== 'string' && typeof plain !== 'bigint' && typeof plain !== 'boolean')
       throw new CelError('unsupported key type: keys of maps are strings, whole numbers and booleans');
     this.#entries.set(plain, value);
   }
 
-  get(key: Value): Value | undefined {
+  get(key: Value, budget: Budget): Value | undefined {
+    takeKey(key, budget);
     const plain = key instanceof Uint ? key.value : typeof key === 'number' && Number.isInteger(key) ? BigInt(key) : key;
     return this.#entries.get(plain as string);
   }
@@ -164,6 +170,7 @@ export class ObjectView {
 
   get(key: Value, budget: Budget): Value | undefined {
     if (typeof key !== 'string') return undefined;
+    takeKey(key, budget);
     if (this.isMap) {
       const { additionalProperties: values } = this.node ?? {};
       return Object.hasOwn(this.json, key) ? celValue(this.json[key]!, values === true ? undefined : values, budget) : undefined;
@@ -180,11 +187,27 @@ export class ObjectView {
   keys(budget: Budget): string[] {
     const names = Object.keys(this.json);
     budget.take(names.length);
-    if (this.isMap) return names;
-    return names.flatMap((name) => {
-      return this.node?.properties?.has(name) ? (escapeName(name) ?? []) : [];
-    });
+    if (this.isMap || this.node === undefined) return names;
+    const reached = escapedNames(this.node);
+    return names.flatMap((name) => reached.get(name) ?? []);
   }
+}
+
+const escaped = new WeakMap<SchemaNode, ReadonlyMap<string, string>>();
+
+/** The properties of a node that expressions reach, with the names that they have there. */
+function escapedNames(node: SchemaNode): ReadonlyMap<string, string> {
+  let names = escaped.get(node);
+  if (names === undefined) {
+    const entries = [...(node.properties?.keys() ?? [])].map((name) => [name, escapeName(name)] as const);
+    names = new Map(entries.filter((each): each is readonly [string, string] => each[1] !== undefined));
+    escaped.set(node, names);
+  }
+  return names;
+}
+
+function takeKey(key: Value, budget: Budget): void {
+  if (typeof key === 'string') budget.take(Math.floor(key.length / 32));
 }
 
 /**
@@ -211,12 +234,19 @@ function textValue(text: string, format: string | undefined, budget: Budget): Va
     case 'date':
     case 'date-time':
     case 'datetime':
+      readClock(text, budget);
       return new Timestamp(parseTimestamp(text) ?? failed(`"${text.slice(0, 60)}" is no time`));
     case 'duration':
+      readClock(text, budget);
       return new Duration(parseDuration(text) ?? failed(`"${text.slice(0, 60)}" is no duration`));
     default:
       return text;
   }
+}
+
+/** Takes the steps of reading a time or a duration: one for each character of what may be one. */
+export function readClock(text: string, budget: Budget): void {
+  budget.take(Math.min(text.length, CLOCK_CHARACTERS));
 }
 
 export function failed(why: string): never {

@@ -4,13 +4,16 @@ import { CelError, Duration, failed, Timestamp, type Value } from '../values.ts'
 import { type Library, textArg } from './library.ts';
 
 const DAY_MS = 86_400_000;
-/** What a time in a zone takes. */
-const ZONE_STEPS = 50;
+/** What a time in a zone takes, and what the zone takes when it is new. */
+const [ZONE_STEPS, NEW_ZONE_STEPS] = [50, 1000];
 
 function part(read: (date: Date) => number) {
   return ([time, zone]: readonly Value[], budget: Budget): bigint => {
     if (!(time instanceof Timestamp)) throw new CelError('no such overload: the value must be a timestamp');
-    if (zone !== undefined) budget.take(ZONE_STEPS);
+    if (zone !== undefined) {
+      budget.take(ZONE_STEPS);
+      budget.prepare(`zone ${textArg(zone).slice(0, 100)}`, NEW_ZONE_STEPS);
+    }
     const date = partsOf(time.nanoseconds, zone === undefined ? '+00:00' : textArg(zone)) ?? failed('the time zone is unknown');
     return BigInt(read(date));
   };
