@@ -1,5 +1,6 @@
 import type { FieldViolation } from '../../api/errors/index.ts';
 import type { Json, JsonObject } from '../../api/meta/merge-patch.ts';
+import type { RuleCount } from './compiled-schema.ts';
 import type { SchemaType } from './schema-node.ts';
 import { forbiddenAt, invalidAt, unsupportedAt } from './schema-violations.ts';
 
@@ -7,6 +8,8 @@ import { forbiddenAt, invalidAt, unsupportedAt } from './schema-violations.ts';
 export const SCHEMA_LEVELS = 64;
 /** Nodes of a schema, those within allOf, anyOf, oneOf and not counted. */
 const SCHEMA_NODES = 20_000;
+/** Rules in CEL of a definition: each takes about a millisecond to compile. */
+const DEFINITION_RULES = 500;
 
 export const SCHEMA_TYPES: readonly SchemaType[] = ['object', 'array', 'string', 'integer', 'number', 'boolean'];
 
@@ -16,6 +19,22 @@ export interface Reading {
   /** The schema was accepted before: what takes long to check is not checked again. */
   readonly isStored: boolean;
   nodes: number;
+  /** Rules in CEL, also of the other versions of the definition. */
+  readonly rules: RuleCount;
+  hasTooManyRules?: boolean;
+}
+
+/** Counts the rules of a level; false, with a violation, where the definition has too many. */
+export function admitRules(path: string, more: number, reading: Reading): boolean {
+  const { rules, isStored, violations } = reading;
+  rules.count += more;
+  if (isStored || rules.count <= DEFINITION_RULES) return true;
+  if (!reading.hasTooManyRules)
+    violations.push(
+      forbiddenAt(path, `the definition has more than ${DEFINITION_RULES} rules, of all versions together: join some with &&`),
+    );
+  reading.hasTooManyRules = true;
+  return false;
 }
 
 /** Counts a level; false, with a violation, where the schema is too large or too deep. */
