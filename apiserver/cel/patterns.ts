@@ -3,9 +3,9 @@ import type { Budget } from './budget.ts';
 import { keptBy } from './kept.ts';
 
 /** The longest regular expression. */
-const PATTERN_CHARACTERS = 4096;
+export const PATTERN_CHARACTERS = 4096;
 /** The largest program that a regular expression may become: repetitions are written out ("a{3}" is "aaa"). */
-const PROGRAM_INSTRUCTIONS = 5000;
+export const PROGRAM_INSTRUCTIONS = 5000;
 /** Steps of compiling one character, or one instruction. */
 const COMPILE_STEPS = 5;
 /** Compiled expressions that are kept. */

@@ -28,7 +28,7 @@ const RULES_STEPS = 1_000_000;
  */
 export function compileSchema(json: Json | undefined, options: SchemaOptions): SchemaResult {
   const { isStored = false, rules: count = { count: 0 } } = options;
-  const reading: Reading = { violations: [], nodes: 0, isStored, rules: count };
+  const reading: Reading = { violations: [], nodes: 0, isStored, rules: count, instructions: 0 };
   const root = readNode(json, options.path, reading);
   const { violations } = reading;
   if (violations.length === 0) violations.push(...checkStructure(root, options.path));
