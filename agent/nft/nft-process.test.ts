@@ -80,6 +80,10 @@ it('replaces its process after many transactions, without losing one: nft walks 
   await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false);
 });
 
+it('gives nft no home folder, where it would write down what it is told', async () => {
+  await createNft('good) [ "$HOME" = /dev/null ] || exit 3 ;;').run('good');
+});
+
 it('refuses more transactions than may wait, more than one line, and all after it was closed', async () => {
   const nft = createNft('slow) sleep 0.2 ;;', { maxWaiting: 2 });
   const accepted = [nft.run('slow'), nft.run('slow'), nft.run('slow')];

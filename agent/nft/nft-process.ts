@@ -100,8 +100,10 @@ export class NftProcess {
 
   #spawn(...args: string[]): ChildProcess {
     const [command = 'nft', ...rest] = [...(this.#options.prefix ?? []), 'nft', ...args];
-    // Without a locale of the machine's, messages are in English.
-    const child = spawn(command, rest, { stdio: ['pipe', 'ignore', 'pipe'], env: { ...process.env, LC_ALL: 'C' } });
+    // Without a locale of the machine's, messages are in English. In the home folder nft would keep all lines when its
+    // input ends, and read them when it starts.
+    const env = { ...process.env, LC_ALL: 'C', HOME: '/dev/null' };
+    const child = spawn(command, rest, { stdio: ['pipe', 'ignore', 'pipe'], env });
     child.stdin!.on('error', () => {});
     child.stderr!.setEncoding('utf8');
     return child;
