@@ -12,6 +12,8 @@ import { endpoints } from './endpoints/kind.ts';
 import { event } from './event/kind.ts';
 import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/kind.ts';
 import { groupKindOf, groupOf } from './identity.ts';
+import { ingress } from './ingress/kind.ts';
+import { ingressClass } from './ingress-class/kind.ts';
 import { job } from './job/kind.ts';
 import type { Kind, ObjectOf } from './kind.ts';
 import { lease } from './lease/kind.ts';
@@ -59,6 +61,8 @@ const all = [
   endpointSlice,
   endpoints,
   networkPolicy,
+  ingress,
+  ingressClass,
   configMap,
   secret,
   serviceAccount,

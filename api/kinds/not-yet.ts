@@ -5,8 +5,6 @@ import { kindOf } from './index.ts';
  * skipped.
  */
 const kubernetesKinds: Readonly<Record<string, readonly string[]>> = {
-  Ingress: ['ingresses', 'ing'],
-  IngressClass: ['ingressclasses'],
   APIService: ['apiservices'],
   MutatingWebhookConfiguration: ['mutatingwebhookconfigurations'],
   ValidatingWebhookConfiguration: ['validatingwebhookconfigurations'],

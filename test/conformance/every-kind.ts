@@ -48,6 +48,12 @@ const required: Readonly<Record<string, JsonObject>> = {
   Service: { spec: { ports: [{ port: 80 }] } },
   EndpointSlice: { addressType: 'IPv4', endpoints: [{ addresses: ['10.42.0.5'] }], ports: [{ port: 80 }] },
   NetworkPolicy: { spec: { podSelector: {}, ingress: [{ from: [{ podSelector: {} }], ports: [{ port: 80 }] }] } },
+  Ingress: {
+    spec: {
+      defaultBackend: { service: { name: 'x', port: { number: 80 } } },
+    },
+  },
+  IngressClass: { spec: { controller: 'example.com/x', parameters: { kind: 'ConfigMap', name: 'x' } } },
   Endpoints: { subsets: [{ addresses: [{ ip: '10.42.0.5' }], ports: [{ port: 80 }] }] },
   ResourceQuota: { spec: { hard: { pods: '10' } } },
   LimitRange: { spec: { limits: [{ type: 'Container', max: { cpu: '2' } }] } },
@@ -96,6 +102,12 @@ const observations: Readonly<Record<string, Observation>> = {
     field: 'used',
     path: 'status.used.pods',
     shown: { used: { pods: expect.anything() } },
+  },
+  Ingress: {
+    status: { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } },
+    field: 'loadBalancer',
+    path: 'status.loadBalancer',
+    shown: { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } },
   },
   PersistentVolume: { status: { reason: 'Tested' }, field: 'reason', path: 'status.reason', shown: { reason: 'Tested' } },
 };

@@ -38,6 +38,7 @@ const withoutModel: Record<string, string> = {
   EphemeralContainerCommon: 'inlined into EphemeralContainer',
   ExtraValue: 'a list in JSON',
   FieldsV1: 'any JSON object',
+  IngressRuleValue: 'inlined into IngressRule',
   IntOrString: 'a number or a string in JSON',
   ListOptions: 'parameters of a URL',
   PersistentVolumeSource: 'inlined into PersistentVolumeSpec',

@@ -32,6 +32,8 @@ const required: Readonly<Record<string, JsonObject>> = {
   RuntimeClass: { handler: 'runc' },
   NodeNetwork: { addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'] },
   NetworkPolicy: { spec: { podSelector: selector, ingress: [{ from: [{ podSelector: {} }], ports: [{ port: 80 }] }] } },
+  Ingress: { spec: { ingressClassName: 'a', defaultBackend: { service: { name: 'a', port: { number: 80 } } } } },
+  IngressClass: { spec: { controller: 'example.com/a' } },
   PodAddressSlice: { pods: [{ name: 'a', uid: 'u', labels: { app: 'web' }, podIPs: ['10.42.1.2'], nodeName: 'n' }] },
   PodDisruptionBudget: { spec: { minAvailable: 1, selector } },
   Pod: { spec: { containers: [{ name: 'main', image: 'x', resources: { requests: { cpu: '100m' } } }] } },
