@@ -10,12 +10,6 @@ const kubernetesKinds: Readonly<Record<string, readonly string[]>> = {
   ValidatingWebhookConfiguration: ['validatingwebhookconfigurations'],
   ValidatingAdmissionPolicy: ['validatingadmissionpolicies'],
   ValidatingAdmissionPolicyBinding: ['validatingadmissionpolicybindings'],
-  CSIDriver: ['csidrivers'],
-  CSINode: ['csinodes'],
-  CSIStorageCapacity: ['csistoragecapacities'],
-  VolumeAttachment: ['volumeattachments'],
-  FlowSchema: ['flowschemas'],
-  PriorityLevelConfiguration: ['prioritylevelconfigurations'],
 };
 
 /** Which kind of Kubernetes a noun means ("deploy", "Deployment", "deployments.apps") that Berth does not have yet. */

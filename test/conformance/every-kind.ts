@@ -67,6 +67,12 @@ const required: Readonly<Record<string, JsonObject>> = {
     spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, storageClassName: '' },
   },
   StorageClass: { provisioner: 'example.com/disks' },
+  CSIDriver: { spec: { attachRequired: false } },
+  CSINode: { spec: { drivers: [{ name: 'example.com', nodeID: 'x' }] } },
+  CSIStorageCapacity: { storageClassName: 'x', capacity: '1Gi' },
+  VolumeAttachment: { spec: { attacher: 'example.com', source: { persistentVolumeName: 'x' }, nodeName: 'x' } },
+  FlowSchema: { spec: { priorityLevelConfiguration: { name: 'x' } } },
+  PriorityLevelConfiguration: { spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } } },
   RuntimeClass: { handler: 'runc' },
   NodeNetwork: { addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'] },
   PodAddressSlice: {
@@ -108,6 +114,12 @@ const observations: Readonly<Record<string, Observation>> = {
     field: 'loadBalancer',
     path: 'status.loadBalancer',
     shown: { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } },
+  },
+  VolumeAttachment: {
+    status: { attachmentMetadata: { a: 'b' } },
+    field: 'attachmentMetadata',
+    path: 'status.attachmentMetadata.a',
+    shown: { attachmentMetadata: { a: 'b' } },
   },
   PersistentVolume: { status: { reason: 'Tested' }, field: 'reason', path: 'status.reason', shown: { reason: 'Tested' } },
 };
