@@ -6,7 +6,7 @@ import type { Admission } from '../admission/admission.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { creatorEntry, recordsManagers } from './managed-fields.ts';
-import { metadataForCreate, validateNewMetadata } from './metadata.ts';
+import { hasGenerations, metadataForCreate, validateNewMetadata } from './metadata.ts';
 import { pruneSent } from './prune.ts';
 import type { NewObject, StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
@@ -73,7 +73,7 @@ async function prepare(store: KindStore, admission: Admission, source: NewObject
   const object = source.take();
   const warnings = [...(kind.warnings?.(object) ?? []), ...pruneSent(store, object, source.context)];
   const { name = '', generateName = '' } = object.metadata ?? {};
-  object.metadata = metadataForCreate(object.metadata ?? {}, store.hasSpec, store.origin());
+  object.metadata = metadataForCreate(object.metadata ?? {}, hasGenerations(store.kind), store.origin());
   if (kind.hasStatus && !kind.isCreatedWithStatus) delete object.status;
   const at = { namespace: object.metadata.namespace ?? '', name: object.metadata.name ?? '' };
   kind.defaults(object);

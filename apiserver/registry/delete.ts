@@ -7,7 +7,7 @@ import { finalizers, namespaces } from '../../api/meta/well-known.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
-import { hasSpecFinalizers } from './metadata.ts';
+import { hasGenerations, hasSpecFinalizers } from './metadata.ts';
 import type { StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
 
@@ -86,7 +86,7 @@ export function decideDelete(store: KindStore, options: DeleteOptions, previous:
   Object.assign(next.metadata, {
     deletionTimestamp: secondsTimestamp(new Date(requestedAtMs + grace * 1000)),
     deletionGracePeriodSeconds: grace,
-    ...(store.hasSpec ? { generation: (metadata.generation ?? 0) + 1 } : {}),
+    ...(hasGenerations(store.kind) ? { generation: (metadata.generation ?? 0) + 1 } : {}),
   });
   if (isKind(store.kind, 'Namespace')) next.status = Object.assign({}, next.status, { phase: 'Terminating' });
   return next;

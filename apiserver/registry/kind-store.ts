@@ -75,11 +75,6 @@ export class KindStore {
     this.allocator = environment.allocator?.allots(this.kind) ? environment.allocator : undefined;
   }
 
-  /** Read late: descriptors of kinds that nothing is written of stay unread. */
-  get hasSpec(): boolean {
-    return hasGenerations(this.kind);
-  }
-
   get storage(): Storage {
     return this.environment.storage;
   }
@@ -318,7 +313,7 @@ export class KindStore {
     if (managedFields) metadata.managedFields = managedFields;
     else delete metadata.managedFields;
     // A binding is the answer to what is wanted, not another wish.
-    if (this.hasSpec && verb !== 'bind' && isAnotherWish(this.kind, next, previous))
+    if (hasGenerations(this.kind) && verb !== 'bind' && isAnotherWish(this.kind, next, previous))
       metadata.generation = (previous.metadata?.generation ?? 0) + 1;
     next.metadata = metadata;
   }

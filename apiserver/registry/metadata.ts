@@ -99,7 +99,10 @@ export function hasSpecFinalizers(kind: Kind, object: AnyObject): boolean {
   return isKind(kind, 'Namespace') && ((object.spec as NamespaceSpec | undefined)?.finalizers?.length ?? 0) > 0;
 }
 
-/** Whether objects of the kind say what is wanted. */
+/**
+ * Whether objects of the kind say what is wanted. Reads the kind's descriptors: those of kinds that are never written
+ * stay unread.
+ */
 export function hasGenerations(kind: Kind): boolean {
   return isCustom(kind) || messageType(kind.message).fields.spec !== undefined;
 }
