@@ -45,6 +45,8 @@ export interface ManifestFailure {
   readonly problems: readonly ManifestProblem[];
   /** Which object it is about, where that much can be read. */
   readonly identity?: ManifestIdentity | undefined;
+  /** Of a kind that the caller does not know. */
+  readonly isOfUnknownKind?: boolean | undefined;
 }
 
 export interface ManifestIdentity {
@@ -104,7 +106,7 @@ class ManifestReader {
     if (isListName(name) && (json.items === undefined || json.items === null || Array.isArray(json.items)))
       return this.readItems(json.items ?? [], at, name);
     const kind = this.kindOf(name, json.apiVersion);
-    if (!kind) return [this.failureAt([...at, 'kind'], unknownKind(name))];
+    if (!kind) return [{ ...this.failureAt([...at, 'kind'], unknownKind(name)), isOfUnknownKind: true }];
     return [this.readObject(itemKind ? { apiVersion: kind.apiVersion, kind: kind.kind, ...json } : json, at, kind)];
   }
 

@@ -16,7 +16,7 @@ import { EMPTY_BATCH } from './empty-kind.ts';
 const crd = kindNamed('CustomResourceDefinition');
 const log = pino({ level: 'silent' });
 const name = 'crontabs.stable.example.com';
-const objects = 2 * EMPTY_BATCH + 50;
+const objects = EMPTY_BATCH + 20;
 
 let storage: Storage;
 let server: ServerRegistry;

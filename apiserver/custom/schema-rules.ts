@@ -1,9 +1,11 @@
+import type { MapType } from '../../api/apply/field-type.ts';
 import { toJson } from '../../api/codec/json.ts';
 import { internal } from '../../api/errors/index.ts';
 import type { CustomRules } from '../../api/kinds/custom/custom-kind.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { Json, JsonObject } from '../../api/meta/merge-patch.ts';
 import type { CompiledSchema } from '../schema/compiled-schema.ts';
+import { fieldTypeOfKind } from '../schema/field-type-of.ts';
 import { loadedSchemaEngine } from './schema-engine.ts';
 
 /** What the rules of one version are made of. */
@@ -20,11 +22,16 @@ export function schemaRules({ names, read }: SchemaSource): CustomRules {
     compiled ??= compile(names, read());
     return compiled;
   };
+  let fieldType: MapType | undefined;
   const jsonOf = (object: object): JsonObject => toJson(names, object);
   return {
     prune: (object) => onMembers(object, (members) => schema().prune(members)),
     defaults: (object) => onMembers(object, (members) => schema().applyDefaults(members)),
     validate: (next, previous) => schema().validate(jsonOf(next), previous && jsonOf(previous)),
+    fieldType() {
+      fieldType ??= fieldTypeOfKind(schema().root);
+      return fieldType;
+    },
   };
 }
 
