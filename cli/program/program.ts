@@ -8,7 +8,7 @@ import { type CommandEntry, groups, type Register } from './command-entry.ts';
 import { commandWord, completeCommand } from './command-word.ts';
 import { describeFailure, ExitWith } from './failure.ts';
 import { expandFlags } from './flag-words.ts';
-import { insteadOf } from './foreign-flags.ts';
+import { foreignSubcommand, insteadOf } from './foreign-flags.ts';
 import { addHelp } from './help.ts';
 import { unknownCommand } from './unknown-command.ts';
 
@@ -171,8 +171,9 @@ async function main(commands: Commands, words: readonly string[]): Promise<void>
   for (const terminal of [process.stdout, process.stderr]) guardTerminal(terminal);
   const [first = ''] = words;
   const instead = insteadOf(first);
-  if (instead !== undefined) {
-    process.stderr.write(`error: unknown option '${first}'; ${instead}\n`);
+  const unknown = instead === undefined ? foreignSubcommand(words) : `unknown option '${first}'; ${instead}`;
+  if (unknown !== undefined) {
+    process.stderr.write(`error: ${unknown}\n`);
     process.exitCode = 1;
     return;
   }

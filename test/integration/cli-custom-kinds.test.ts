@@ -56,6 +56,10 @@ it('are pruned from a set that has none of them left, and built by a kustomizati
   const other = join(cli.folder, 'other.yaml');
   await writeFile(other, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n');
   expect((await cli.berth(...set, '-f', other)).out).toBe('configmap/c created\ncrontab.stable.example.com/dev-b pruned\n');
+  const elsewhere = join(cli.folder, 'elsewhere.yaml');
+  await writeFile(elsewhere, 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: other\n');
+  const wrong = await cli.berth(...set, '-f', elsewhere);
+  expect(wrong.err).toMatch(/^error: .*elsewhere\.yaml:5: metadata\.namespace: .*--namespace=default/);
   const allowed = ['--prune', '--all', '--prune-allowlist', 'stable.example.com/v1/CronTab'];
   expect(await cli.berth('apply', '-n', 'default', '-f', other, ...allowed)).toMatchObject({ code: 0 });
 }, 60_000);
@@ -94,6 +98,7 @@ it.each<[string, RegExp]>([
   ['rollout status ct/a', /rollout status is not supported on crontabs\.stable\.example\.com: it is for deployments/],
   ['why ct/a', /"berth why" explains pods.*, not a crontab;/],
   ['logs ct/c', /a crontab has no pods: name a pod/],
+  ['patch ct/c -p {}', /crontabs take no strategic merge patch: use --type=merge or --type=json/],
   ['set image ct/c x=y', /a crontab is not a pod and has no template of pods/],
 ])('"berth %s" says that it is not for a custom kind', async (line, message) => {
   await server.client.objects.create('CronTab.stable.example.com', cronTab('c'), { namespace: 'default' }).catch(() => {});
