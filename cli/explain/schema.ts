@@ -31,7 +31,7 @@ export function withObjectMembers(schema: JsonObject, comments: Comments): JsonO
   return { ...schema, type: 'object', properties: { ...others, ...known } };
 }
 
-/** What the kind or one of its fields is, and which fields stand below it. Throws for a field that does not exist. Pure. */
+/** What the kind or a field of it is, and which fields stand below. Throws for a field that does not exist. Pure. */
 export function explainSchema(kind: Kind, schema: JsonObject, names: readonly string[]): string {
   const place = find(kind, schema, names);
   const fields = fieldsOf(place.schema);
@@ -80,7 +80,7 @@ function find(kind: Kind, schema: JsonObject, names: readonly string[]): SchemaP
   return at;
 }
 
-/** The fields below a level, in the order of their names: those of an object, of a list's items or of a map's values. */
+/** The fields below a level, by their names: those of an object, of a list's items, of a map's values. */
 function fieldsOf(schema: JsonObject): [string, SchemaPlace][] {
   const { items, additionalProperties } = schema;
   const inner = isJsonObject(items) ? items : isJsonObject(additionalProperties) ? additionalProperties : undefined;

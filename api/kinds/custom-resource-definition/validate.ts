@@ -16,7 +16,6 @@ import { customResourceDefinitionFields } from './fields.ts';
 
 const support = lazyFieldSupport('berth.apiextensions.v1.CustomResourceDefinition', customResourceDefinitionFields);
 
-const approved = 'api-approved.kubernetes.io';
 /** Kubernetes' bounds. */
 const mostSelectableFields = 8;
 const columnTypes = ['integer', 'number', 'string', 'boolean', 'date'];
@@ -32,7 +31,6 @@ export function validateCustomResourceDefinition(definition: CustomResourceDefin
   if (metadata?.name && group && names.plural && metadata.name !== wanted)
     out.push(invalidValue('metadata.name', metadata.name, `must be spec.names.plural+"."+spec.group, which is "${wanted}"`));
   checkGroup(out, group);
-  checkApproval(out, definition);
   checkOneOf(out, 'spec', '.scope', spec.scope, ['Namespaced', 'Cluster']);
   checkNames(out, names);
   checkVersions(out, spec);
@@ -56,21 +54,6 @@ function checkGroup(out: Violations, group: string): void {
   if (!group) return;
   checkRule(out, 'spec', '.group', group, subdomainNameError(group));
   if (!group.includes('.')) out.push(invalidValue('spec.group', group, 'must be a domain with at least one dot'));
-}
-
-/** Groups of Kubernetes' community: a definition there says where it was approved, or that it was not. */
-function checkApproval(out: Violations, { metadata, spec }: CustomResourceDefinition): void {
-  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(spec?.group ?? '')) return;
-  const approval = metadata?.annotations?.[approved] ?? '';
-  const field = `metadata.annotations[${approved}]`;
-  const how = 'a group below k8s.io or kubernetes.io needs the URL of its approval, or "unapproved, REASON"';
-  if (approval === '') out.push(required(field, how));
-  else if (!approval.startsWith('unapproved') && !isUrl(approval)) out.push(invalidValue(field, approval, how));
-}
-
-function isUrl(text: string): boolean {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url !== undefined && url.protocol !== '' && url.host !== '';
 }
 
 function checkNames(out: Violations, names: CustomResourceDefinitionNames): void {
