@@ -5,6 +5,7 @@ export { type KindMap, type KindName, kindOf, kinds } from '../api/kinds/index.t
 export type { ApiObject, Kind } from '../api/kinds/kind.ts';
 export { objectKey, splitKey } from '../api/meta/key.ts';
 export type { Json, JsonObject } from '../api/meta/merge-patch.ts';
+export { controllerReference, ownerReference } from '../api/meta/owner.ts';
 export { type Backoff, type BackoffOptions, createBackoff } from './backoff.ts';
 export type {
   Client,
@@ -65,6 +66,7 @@ export type { BindStream, BindTarget, Bound } from './services/bind-stream.ts';
 export type { BulkResult, BulkWrite } from './services/bulk.ts';
 export type { BulkWriter, BulkWriterOptions, ResourceWrites } from './services/bulk-writer.ts';
 export type { CertificatesClient, RenewWish } from './services/certificates-client.ts';
+export { defineKind, type KindNames } from './services/define-kind.ts';
 export type { KindClients } from './services/kind-clients.ts';
 export type { LogLevelsClient } from './services/log-levels-client.ts';
 export type { NetChecksClient } from './services/net-checks-client.ts';

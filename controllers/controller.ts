@@ -71,20 +71,36 @@ export function changesOf<T extends ApiObject>(
   };
 }
 
-/** The changes of objects of all kinds, also of kinds that are added later. */
+/**
+ * The changes of objects of all kinds, also of kinds that are added later. What `connect` returns is called when its
+ * kind is removed, or when the source ends.
+ */
 export function changesOfAll<F extends { readonly informer: Pick<Informer<ApiObject>, 'addHandler' | 'waitForSync'> }>(
   followed: Growing<F>,
   connect: (each: F, wake: Wake) => () => void,
 ): Source {
   return {
     async waitForSync(signal) {
-      await Promise.all(Array.from(followed, ({ informer }) => informer.waitForSync(signal)));
+      // The first list of a kind may add kinds: that of CustomResourceDefinitions does.
+      const known = new Set<F>();
+      for (let before = -1; before < known.size && !signal.aborted; ) {
+        before = known.size;
+        for (const each of followed) known.add(each);
+        await Promise.all(Array.from(known, ({ informer }) => informer.waitForSync(signal)));
+      }
     },
     connect(wake) {
-      const leave: (() => void)[] = [];
-      leave.push(followed.follow((each) => leave.push(connect(each, wake))));
+      const ends = new Map<F, () => void>();
+      const leave = followed.follow(
+        (each) => ends.set(each, connect(each, wake)),
+        (each) => {
+          ends.get(each)?.();
+          ends.delete(each);
+        },
+      );
       return () => {
-        for (const end of leave) end();
+        leave();
+        for (const end of ends.values()) end();
       };
     },
   };

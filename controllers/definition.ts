@@ -36,7 +36,7 @@ export type Watches = { readonly [Name in KindName]?: Watched<KindMap[Name]> };
 export interface FollowedKind {
   readonly kind: Kind;
   readonly client: ResourceClient<ApiObject>;
-  readonly informer: Informer<ApiObject>;
+  readonly informer: Pick<Informer<ApiObject>, 'lister' | 'addHandler' | 'waitForSync'>;
 }
 
 /** What an operator says of controllers. */
@@ -57,7 +57,7 @@ export interface ControllerContext {
   informer<Name extends KindName>(kind: Name): Informer<KindMap[Name]>;
   /** An informer of the controller's own, for a part of a kind, by its name. Runs with the controllers. */
   scoped<Name extends KindName>(kind: Name, scope: Scope, name: string): Informer<KindMap[Name]>;
-  /** Every kind whose objects may own and be owned; kinds may come while the controllers run. */
+  /** Every kind whose objects may own and be owned; those of users come and go while the controllers run. */
   readonly followed: Growing<FollowedKind>;
   /** For controllers that write much: their writes share a stream, and answer the metadata alone. */
   readonly writer: BulkWriter;

@@ -1,10 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Pod } from '../api/generated/types.ts';
+import type { CustomResourceDefinition, Pod } from '../api/generated/types.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import { type Client, stderrLogger, systemClock } from '../client/index.ts';
+import { createFakeLogger } from '../test/fakes/fake-logger.ts';
 import { createFakeResourceClient, type FakeResourceClient } from '../test/fakes/fake-resource-client.ts';
-import type { ControllerDefinition } from './definition.ts';
+import type { ControllerDefinition, FollowedKind } from './definition.ts';
+import { createUsedKinds } from './informer-runner.ts';
 import { createInformers } from './informers.ts';
 
 const clients = new Map<string, FakeResourceClient<ApiObject>>();
@@ -24,7 +26,11 @@ afterEach(() => stop.abort());
 const client = {
   resource({ kind }: Kind) {
     const objects: ApiObject[] =
-      kind === 'Pod' ? [pod] : [{ metadata: { name: 'it', namespace: 'a', annotations: { large: 'x' } } }];
+      kind === 'Pod'
+        ? [pod]
+        : kind === 'CustomResourceDefinition'
+          ? []
+          : [{ metadata: { name: 'it', namespace: 'a', annotations: { large: 'x' } } }];
     const made = clients.get(kind) ?? createFakeResourceClient<ApiObject>({ kind, objects });
     clients.set(kind, made);
     return made;
@@ -77,6 +83,69 @@ it('makes no informer of a kind that has no owners and no controller watches', a
   const informers = await run(definition({}));
   expect(() => informers.of('Event')).toThrow('does not watch it');
   expect(clients.has('Event')).toBe(false);
+});
+
+const definitionOf = (name: string, established = 'True', inUse = 'True'): CustomResourceDefinition => ({
+  metadata: { name: `${name.toLowerCase()}s.example.com`, uid: name },
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: { kind: name, plural: `${name.toLowerCase()}s` },
+    versions: ['v1beta1', 'v1'].map((version) => ({ name: version, served: true, storage: version === 'v1' })),
+  },
+  status: {
+    conditions: [
+      { type: 'Established', status: established },
+      { type: 'berth.io/InUse', status: inUse },
+    ],
+  },
+});
+
+it('follows the kinds of definitions from when they are established until they go', async () => {
+  const informers = await run(definition({ followedIndexers: () => byName }));
+  const definitions = clients.get('CustomResourceDefinition')!;
+  const custom = () => [...informers.followed].filter(({ kind }) => kind.apiVersion.startsWith('example.com/'));
+  definitions.put(definitionOf('Toy', 'False'));
+  definitions.put(definitionOf('Game'));
+  await expect.poll(() => custom().map(({ kind }) => `${kind.apiVersion} ${kind.kind}`)).toEqual(['example.com/v1 Game']);
+  definitions.put(definitionOf('Toy'));
+  await expect.poll(() => custom().length).toBe(2);
+  const [{ informer }] = custom() as [FollowedKind];
+  await informer.waitForSync(stop.signal);
+  expect(informer.lister.byIndex('name', 'it')).toMatchObject([{ metadata: { name: 'it', namespace: 'a' } }]);
+  await expect.poll(() => clients.get('Game')?.watchers).toBe(1);
+  definitions.remove('games.example.com');
+  await expect.poll(() => custom().map(({ kind }) => kind.kind)).toEqual(['Toy']);
+  await expect.poll(() => clients.get('Game')?.watchers).toBe(0);
+  await informers.relist(stop.signal);
+});
+
+it('watches a custom kind from when it has objects, and waits for none that has not', async () => {
+  const informers = await run(definition({ followedIndexers: () => byName }));
+  const definitions = clients.get('CustomResourceDefinition')!;
+  const toys = () => [...informers.followed].find(({ kind }) => kind.kind === 'Toy')?.informer;
+  definitions.put(definitionOf('Toy', 'True', 'False'));
+  await expect.poll(toys).toBeDefined();
+  await toys()!.waitForSync(stop.signal);
+  await informers.relist(stop.signal);
+  expect(clients.get('Toy')?.callLog('list', 'watch')).toEqual([]);
+  definitions.put(definitionOf('Toy'));
+  await expect.poll(() => toys()?.lister.list().length).toBe(1);
+  definitions.remove('toys.example.com');
+  await expect.poll(() => clients.get('Toy')?.watchers).toBe(0);
+});
+
+it('watches only so many custom kinds, and another one when one goes', () => {
+  const log: string[] = [];
+  const each = (plural: string) => ({ kind: { plural, apiVersion: 'example.com/v1' }, stop: undefined }) as never;
+  const logger = createFakeLogger();
+  const used = createUsedKinds(({ kind }) => void log.push(kind.plural) as never, { logger }, 2);
+  const [toys, games, cards] = [each('toys'), each('games'), each('cards')];
+  for (const one of [toys, games, cards]) used.use(one);
+  expect(log).toEqual(['toys', 'games']);
+  expect(logger.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+  used.forget(games);
+  expect(log).toEqual(['toys', 'games', 'cards']);
 });
 
 it('runs the informers of a controller’s own', async () => {

@@ -2,6 +2,7 @@ import type {
   Affinity,
   ContainerStateTerminated,
   ContainerStatus,
+  CustomResourceDefinition,
   NodeAffinity,
   ObjectMeta,
   Pod,
@@ -28,6 +29,17 @@ const metadataFields = [
 /** Who an object is, who owns it and what keeps it: all that collecting needs to know, of every object there is. */
 export function outlineOf<T extends ApiObject>({ metadata = {} }: T): ApiObject {
   return { metadata: Object.fromEntries(metadataFields.flatMap((field) => (metadata[field] ? [[field, metadata[field]]] : []))) };
+}
+
+/** The same of a definition, with what tells the kind that it adds: a schema may be large. */
+export function definitionOutline(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { group, scope, names, versions = [] } = definition.spec ?? {};
+  const { acceptedNames, conditions = [] } = definition.status ?? {};
+  return {
+    ...outlineOf(definition),
+    spec: { group, scope, names, versions: versions.map(({ name, served, storage }) => ({ name, served, storage })) },
+    status: { acceptedNames, conditions: conditions.map(({ type, status }) => ({ type, status })) },
+  };
 }
 
 /** Annotations that controllers read. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Pod, Service } from '../api/generated/types.ts';
+import type { Node, Pod, Service } from '../api/generated/types.ts';
 import type { Informer, InformerHandler } from '../client/index.ts';
 import { createIndexer, type IndexFunction } from '../client/informer/indexer.ts';
 import { namespaceIndexers } from './owned-pods/pod-index.ts';
-import { podsOfService, servedPodChanges, serviceIndexers, servicesOfPod } from './service-pods.ts';
+import { podsOfService, servedNodeChanges, servedPodChanges, serviceIndexers, servicesOfPod } from './service-pods.ts';
 
 const serviceOf = (name: string, selector: Record<string, string>, namespace = 'default'): Service => ({
   metadata: { name, namespace },
@@ -59,6 +59,30 @@ describe('the services of a pod', () => {
     handler.onUpdate?.(podOf('a', { app: 'db' }), before);
     expect(woken).toEqual(['default/one', 'default/other', 'default/one']);
   });
+});
+
+it('the services of pods on a node are woken when it gets a range or another one, and by nothing else of it', () => {
+  let handler: InformerHandler<Node> = {};
+  const nodes = {
+    addHandler: (added: InformerHandler<Node>) => {
+      handler = added;
+      return () => {};
+    },
+  } as unknown as Informer<Node>;
+  const on = (pod: Pod, nodeName: string): Pod => ({ ...pod, spec: { ...pod.spec, nodeName } });
+  const pods = listerOf([on(podOf('a', { app: 'web' }), 'n1'), on(podOf('b', { app: 'db' }), 'n2'), podOf('c', { app: 'db' })], {
+    node: ({ spec }) => [spec?.nodeName ?? ''],
+  });
+  const services = listerOf([serviceOf('web', { app: 'web' }), serviceOf('db', { app: 'db' })], serviceIndexers);
+  const woken: string[] = [];
+  servedNodeChanges(nodes, pods, services).connect((key) => woken.push(key));
+  const before: Node = { metadata: { name: 'n1' } };
+  const ranged: Node = { ...before, spec: { podCIDRs: ['10.42.1.0/24'] } };
+  handler.onUpdate?.({ ...before, status: { phase: 'Running' } } as Node, before);
+  handler.onUpdate?.({ ...ranged, spec: { ...ranged.spec, unschedulable: true } }, ranged);
+  expect(woken).toEqual([]);
+  handler.onUpdate?.(ranged, before);
+  expect(new Set(woken)).toEqual(new Set(['default/web']));
 });
 
 it('the pods of a service are those that match, by name', () => {

@@ -36,8 +36,8 @@ export interface RunControllersOptions extends ControllerSettings {
   readonly logger?: Logger;
   readonly metrics?: MetricsRegistry;
   /**
-   * Kinds that are none of Berth's own, as they come; they are owned, and own, and go with their namespaces. Absent:
-   * there are none.
+   * Kinds that are neither Berth's own nor of a CustomResourceDefinition, as they come and go; they are owned, and own,
+   * and go with their namespaces. Absent: there are none.
    */
   readonly otherKinds?: Growing<Kind>;
 }
@@ -62,7 +62,7 @@ export function openRoom(chosen: readonly ControllerDefinition[], options: RunCo
   const { client, clock = systemClock, logger = stderrLogger, otherKinds } = options;
   const base = { clock, logger };
   const informers = createInformers(client, chosen, base);
-  const leave = otherKinds?.follow(informers.add) ?? (() => {});
+  const leave = otherKinds?.follow(informers.add, informers.remove) ?? (() => {});
   return { options, chosen, informers, base, leave };
 }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { CustomResourceDefinition } from '../../api/generated/types.ts';
-import { isEstablished } from '../../api/kinds/custom-resource-definition/meaning.ts';
+import { isEstablished, isInUse } from '../../api/kinds/custom-resource-definition/meaning.ts';
 import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
@@ -16,7 +16,7 @@ import { type Entry, placeOf } from '../watch/entry.ts';
 import { readSchema } from './definition-admission.ts';
 import { DefinitionTable } from './definition-table.ts';
 import { emptyKind, isEmptied } from './empty-kind.ts';
-import { condition, decideStatus } from './names.ts';
+import { condition, decideStatus, noteUse } from './names.ts';
 import { loadSchemaEngine } from './schema-engine.ts';
 import { adopt, servedVersions } from './served-versions.ts';
 
@@ -139,7 +139,8 @@ export class CustomKinds {
     if (served && served.uid !== definition?.metadata?.uid) await this.#unserve(name);
     if (!definition) return;
     const { status, metadata } = definition;
-    const next = decideStatus(definition, this.#table.takenBy(name), secondsTimestamp(this.#options.now()));
+    const now = secondsTimestamp(this.#options.now());
+    const next = decideStatus(definition, this.#table.takenBy(name), now);
     const decided = { ...definition, status: next };
     // Established means served: first the one, then the other.
     if (isEstablished(decided)) await this.#serve(name, decided);
@@ -148,7 +149,9 @@ export class CustomKinds {
       this.#due.add(name);
       return;
     }
-    if (!isDeepStrictEqual(next, status)) await this.#writeStatus(name, next);
+    const isUsed = isInUse(definition) || (this.#served.get(name)?.store.cache.size ?? 0) > 0;
+    const told = isUsed ? noteUse(definition, next, now) : next;
+    if (!isDeepStrictEqual(told, status)) await this.#writeStatus(name, told);
   }
 
   #read(name: string): CustomResourceDefinition | undefined {
@@ -170,8 +173,11 @@ export class CustomKinds {
     await addKind(first);
     const store = registry.stores.get(kindId(first))!;
     registry.stores.setVersions(store, others);
+    let isUsed = false;
     const look = (): void => {
-      if (this.#table.isTerminating(name)) this.#enqueue(name);
+      const isFirst = !isUsed && store.cache.size > 0;
+      isUsed ||= isFirst;
+      if (isFirst || this.#table.isTerminating(name)) this.#enqueue(name);
     };
     // A create that was under way when the deletion began is to go, too.
     const event = ({ type }: { readonly type: string }): void => {

@@ -5,7 +5,12 @@ import type {
   CustomResourceDefinitionStatus,
   Timestamp,
 } from '../../api/generated/types.ts';
-import { findCondition, isEstablished, storageVersionOf } from '../../api/kinds/custom-resource-definition/meaning.ts';
+import {
+  findCondition,
+  inUseCondition,
+  isEstablished,
+  storageVersionOf,
+} from '../../api/kinds/custom-resource-definition/meaning.ts';
 
 /** The names that other kinds of a group have. */
 export interface TakenNames {
@@ -47,6 +52,17 @@ export function decideStatus(
     acceptedNames: names,
     storedVersions: storage === undefined || stored.includes(storage) ? stored : [...stored, storage],
   };
+}
+
+/** The status of a definition whose kind has objects, or had them before. Pure. */
+export function noteUse(
+  definition: CustomResourceDefinition,
+  status: CustomResourceDefinitionStatus,
+  now: Timestamp,
+): CustomResourceDefinitionStatus {
+  const said = { status: 'True', reason: 'ObjectsExist', message: 'objects of the kind were created' };
+  const others = (status.conditions ?? []).filter(({ type }) => type !== inUseCondition);
+  return { ...status, conditions: [...others, condition(definition, inUseCondition, said, now)] };
 }
 
 function establishment(established: boolean, hasConflict: boolean): Said {

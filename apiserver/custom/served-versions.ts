@@ -1,6 +1,6 @@
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '../../api/generated/types.ts';
 import { customKind } from '../../api/kinds/custom/custom-kind.ts';
-import { compareVersions, storageVersionOf } from '../../api/kinds/custom-resource-definition/meaning.ts';
+import { servedVersionsOf } from '../../api/kinds/custom-resource-definition/meaning.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { Json } from '../../api/meta/merge-patch.ts';
 import { schemaRules } from './schema-rules.ts';
@@ -13,10 +13,7 @@ export function servedVersions(
   definition: CustomResourceDefinition,
   readSchema: (version: string) => Json,
 ): readonly [Kind, ...Kind[]] {
-  const { spec = {} } = definition;
-  const served = (spec.versions ?? []).filter((version) => version.served);
-  const known = served.length > 0 ? served : [storageVersionOf(spec) ?? {}];
-  const sorted = known.toSorted((a, b) => compareVersions(a.name ?? '', b.name ?? ''));
+  const sorted = servedVersionsOf(definition.spec);
   const selectable = sorted.flatMap(({ selectableFields = [] }) => selectableFields);
   const kindAs = (version: CustomResourceDefinitionVersion): Kind => {
     const kind = customKind(definition, { ...version, selectableFields: selectable });

@@ -59,7 +59,6 @@ export class KindStore {
   /** What roles call it. */
   readonly resource: { readonly group: string; readonly resource: string };
   readonly cache: KindCache;
-  readonly hasSpec: boolean;
   private readonly environment: StoreEnvironment;
   private readonly allocator: Allocator | undefined;
   private readonly writers = new WriteQueue();
@@ -74,7 +73,11 @@ export class KindStore {
     this.cache = cache;
     this.environment = environment;
     this.allocator = environment.allocator?.allots(this.kind) ? environment.allocator : undefined;
-    this.hasSpec = hasGenerations(this.kind);
+  }
+
+  /** Read late: descriptors of kinds that nothing is written of stay unread. */
+  get hasSpec(): boolean {
+    return hasGenerations(this.kind);
   }
 
   get storage(): Storage {

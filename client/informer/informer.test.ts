@@ -30,6 +30,17 @@ function recorder(name = 'recorder'): InformerHandler<Pod> & { seen: string[] } 
 }
 
 describe('informer', () => {
+  it('lets nothing wait for it once it has ended', async () => {
+    const { client, informer, stop, start } = setup();
+    client.failNext('list', unavailable('away'), 10);
+    const running = start();
+    const other = new AbortController().signal;
+    const waiting = [informer.waitForSync(other), informer.relist(other)];
+    stop.abort();
+    await Promise.all([running, ...waiting, informer.waitForSync(other), informer.relist(other)]);
+    expect(informer.hasSynced()).toBe(false);
+  });
+
   it('keeps and tells only what it was asked to keep', async () => {
     const { client, clock, logger, stop } = setup();
     const transform = ({ metadata, spec }: Pod): Pod => ({ metadata: metadata!, spec: { nodeName: spec?.nodeName ?? '' } });

@@ -29,7 +29,9 @@ export interface Informer<T> {
   readonly lister: Lister<T>;
   /** Whether the first list is in the lister and was told to the handlers. Stays true. */
   hasSynced(): boolean;
-  /** Resolves when it has synced, or when `signal` aborts: look at the signal afterwards. */
+  /**
+   * Resolves when it has synced, or when `signal` aborts or the informer has ended: look at the signal afterwards.
+   */
   waitForSync(signal: AbortSignal): Promise<void>;
   /**
    * Whether the lister shows every change up to this version, e.g. that of a write. False while that is unknown.
@@ -38,7 +40,8 @@ export interface Informer<T> {
   shows(resourceVersion: string): boolean;
   /**
    * Lists again, for who must not rely on what was read before, such as a new leader. Resolves when the lister shows a
-   * list that was begun after the call, or when `signal` aborts: look at the signal afterwards.
+   * list that was begun after the call, or when `signal` aborts or the informer has ended: look at the signal
+   * afterwards.
    */
   relist(signal: AbortSignal): Promise<void>;
   /** Follows the API server until `signal` aborts. Never throws; run it once. */
@@ -100,6 +103,7 @@ class StoreInformer<T extends ApiObject> implements Informer<T> {
   /** Those waiting for the first list. */
   readonly #waiting = new Set<() => void>();
   #synced = false;
+  #ended = false;
 
   constructor(options: InformerOptions<T>) {
     const { name, scope, backoff, silenceMs, clock = systemClock, logger = stderrLogger } = options;
@@ -128,7 +132,7 @@ class StoreInformer<T extends ApiObject> implements Informer<T> {
   }
 
   waitForSync(signal: AbortSignal): Promise<void> {
-    if (this.#synced || signal.aborted) return Promise.resolve();
+    if (this.#synced || this.#ended || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const finish = () => {
         unlink();
@@ -149,8 +153,10 @@ class StoreInformer<T extends ApiObject> implements Informer<T> {
     return this.#reflector.relist(signal);
   }
 
-  run(signal: AbortSignal): Promise<void> {
-    return this.#reflector.run(signal);
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#reflector.run(signal);
+    this.#ended = true;
+    this.#wakeWaiting();
   }
 
   /** Lists what is kept of objects. */
@@ -170,6 +176,10 @@ class StoreInformer<T extends ApiObject> implements Informer<T> {
     const kept = objects.map((object) => this.#keep(object));
     for (const change of [...gone, ...kept]) if (change) this.#tellAll(change);
     this.#synced = true;
+    this.#wakeWaiting();
+  }
+
+  #wakeWaiting(): void {
     for (const wake of [...this.#waiting]) wake();
   }
 

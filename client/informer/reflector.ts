@@ -29,8 +29,8 @@ export interface Reflector {
   /** The version up to which the sink knows everything; undefined while it is unknown. */
   version(): string | undefined;
   /**
-   * Lists again, and resolves when the sink has a list that was begun after this call, or when `signal` aborts. While
-   * the server is away it waits.
+   * Lists again, and resolves when the sink has a list that was begun after this call, or when `signal` aborts or the
+   * reflector has ended. While the server is away it waits.
    */
   relist(signal: AbortSignal): Promise<void>;
 }
@@ -77,6 +77,7 @@ class ListingReflector<T extends ApiObject> implements Reflector {
   #waiting: (() => void)[] = [];
   /** Ends the step under way, so that the next one lists. */
   #interrupt = (): void => {};
+  #ended = false;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -90,7 +91,7 @@ class ListingReflector<T extends ApiObject> implements Reflector {
   }
 
   relist(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.resolve();
+    if (signal.aborted || this.#ended) return Promise.resolve();
     return new Promise((resolve) => {
       const finish = (): void => {
         unlink();
@@ -115,6 +116,8 @@ class ListingReflector<T extends ApiObject> implements Reflector {
         own.unlink();
       }
     }
+    this.#ended = true;
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   async #step(signal: AbortSignal): Promise<void> {

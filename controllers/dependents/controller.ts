@@ -4,13 +4,16 @@ import type { OwnerReference } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { Growing } from '../../api/meta/growing-set.ts';
 import type { Logger } from '../../client/index.ts';
-import { type Controller, changesOf, changesOfAll, type Source } from '../controller.ts';
+import { type Controller, changesOf, changesOfAll, type Source, type Wake } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { type DependentAction, decideDependent, decideOwner } from './decide.ts';
 import { createFamily, type Family, type FamilyKind, familyIndexers, type Member } from './family.ts';
 
 export interface DependentsOptions {
-  /** The kinds whose owner references are followed. Owners of other kinds are taken to exist. */
+  /**
+   * The kinds whose owner references are followed. Owners of other kinds are taken to exist, unless the kind was there
+   * before: it went after its objects.
+   */
   readonly kinds: Growing<FamilyKind>;
   readonly logger: Logger;
 }
@@ -33,10 +36,21 @@ class DependentsController implements Controller {
   constructor(options: DependentsOptions) {
     this.#options = options;
     this.#family = createFamily(options.kinds);
-    const changes = changesOfAll(options.kinds, ({ kind, informer }, wake) =>
-      changesOf(informer, (object) => this.#family.keysAround(kind, object), { matters: changesTies }).connect(wake),
-    );
-    this.sources = [changes];
+    this.sources = [changesOfAll(options.kinds, (each, wake) => this.#follow(each, wake))];
+  }
+
+  /** What names owners of a kind is judged again when the kind comes, and when it goes. */
+  #follow({ kind, informer }: FamilyKind, wake: Wake): () => void {
+    const wakeBelow = (): void => {
+      for (const key of this.#family.keysBelow(kind)) wake(key);
+    };
+    const keysOf = (object: ApiObject): string[] => this.#family.keysAround(kind, object);
+    const end = changesOf(informer, keysOf, { matters: changesTies }).connect(wake);
+    wakeBelow();
+    return () => {
+      end();
+      wakeBelow();
+    };
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<void> {

@@ -1,10 +1,10 @@
 import { isNotFound } from '../../api/errors/index.ts';
 import type { OwnerReference } from '../../api/generated/types.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
-import { kindId } from '../../api/kinds/index.ts';
+import { kindId, kinds } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { Growing } from '../../api/meta/growing-set.ts';
-import { type Informer, objectKey, type ResourceClient, splitKey } from '../../client/index.ts';
+import { type Informer, objectKey, type Page, type ResourceClient, type Scope, splitKey } from '../../client/index.ts';
 import { isWaitingForDependents, type OwnerState } from './decide.ts';
 
 /** A kind whose objects may own and be owned. The informer has `familyIndexers`; outlines suffice. */
@@ -14,10 +14,14 @@ export interface FamilyKind {
   readonly informer: Pick<Informer<ApiObject>, 'lister' | 'addHandler' | 'waitForSync'>;
 }
 
-/** Objects by their own uid, and by those of their owners. */
+/**
+ * Objects by their own uid, by those of their owners, and by the owners' kinds as far as these are none of Berth's own.
+ */
 export const familyIndexers = {
   uid: ({ metadata }: ApiObject): readonly string[] => (metadata?.uid ? [metadata.uid] : []),
   owner: ({ metadata }: ApiObject): readonly string[] => (metadata?.ownerReferences ?? []).flatMap(({ uid }) => uid ?? []),
+  ownerKind: ({ metadata }: ApiObject): readonly string[] =>
+    (metadata?.ownerReferences ?? []).map(idOfOwner).filter((id) => !ownIds.has(id)),
 };
 
 /** An object with its kind: the objects themselves do not know it. */
@@ -36,6 +40,8 @@ export interface Family {
    * object may own.
    */
   askForDependents(owner: Member, signal: AbortSignal): Promise<Member[]>;
+  /** The keys of what names owners of this kind, for a kind that comes or goes; none for Berth's own. */
+  keysBelow(kind: Kind): string[];
   /** The keys to look at again when this object changes: itself, its dependents, its owners. */
   keysAround(kind: Kind, object: ApiObject): string[];
   /** Asks the server where the informers do not know the owner: they may be behind. */
@@ -45,19 +51,44 @@ export interface Family {
 const separator = '|';
 /** How many objects are held at once while dependents are looked for. */
 const pageSize = 500;
+/** So many kinds that have gone are remembered, the last ones. */
+const mostGone = 1_000;
+const ownIds: ReadonlySet<string> = new Set(kinds.map(kindId));
+
+function idOfOwner({ kind = '', apiVersion = '' }: OwnerReference): string {
+  return kindId({ kind, apiVersion });
+}
 
 function keyOf(kind: Kind, object: ApiObject): string {
   return `${kindId(kind)}${separator}${objectKey(object)}`;
 }
 
-export function createFamily(followed: Growing<FamilyKind>): Family {
+/** The kinds by their ids, and those that have gone. A kind goes after all its objects: none that it had is left. */
+function followKinds(followed: Growing<FamilyKind>) {
   const byId = new Map<string, FamilyKind>();
-  followed.follow((each) => byId.set(kindId(each.kind), each));
+  const gone = new Set<string>();
+  followed.follow(
+    (each) => {
+      byId.set(kindId(each.kind), each);
+      gone.delete(kindId(each.kind));
+    },
+    ({ kind }) => {
+      byId.delete(kindId(kind));
+      gone.add(kindId(kind));
+      const [oldest] = gone;
+      if (gone.size > mostGone && oldest !== undefined) gone.delete(oldest);
+    },
+  );
+  return { byId, gone };
+}
 
-  function related(index: keyof typeof familyIndexers, uid: string | undefined): Member[] {
-    if (!uid) return [];
+export function createFamily(followed: Growing<FamilyKind>): Family {
+  const { byId, gone } = followKinds(followed);
+
+  function related(index: keyof typeof familyIndexers, value: string | undefined): Member[] {
+    if (!value) return [];
     return Array.from(followed).flatMap((each) =>
-      each.informer.lister.byIndex(index, uid).map((object) => ({ followed: each, object })),
+      each.informer.lister.byIndex(index, value).map((object) => ({ followed: each, object })),
     );
   }
 
@@ -80,25 +111,25 @@ export function createFamily(followed: Growing<FamilyKind>): Family {
       const { uid, namespace } = object.metadata ?? {};
       const found: Member[] = [];
       for (const each of Array.from(followed).filter((other) => other.kind.namespaced || !kind.namespaced)) {
-        for (let from = '', more = true; more; more = from !== '') {
-          const scope = { limit: pageSize, ...(kind.namespaced && { namespace }), ...(from && { continue: from }) };
-          const { items, metadata } = await each.client.list(scope, { signal });
+        const scope = { limit: pageSize, ...(kind.namespaced && { namespace }) };
+        for await (const items of pagesOf(each, scope, signal)) {
           const owned = items.filter((item) => item.metadata?.ownerReferences?.some((reference) => reference.uid === uid));
           found.push(...owned.map((dependent) => ({ followed: each, object: dependent })));
-          from = metadata.continue ?? '';
         }
       }
       return found;
     },
+    keysBelow: (kind) => related('ownerKind', kindId(kind)).map(keyOfMember),
     keysAround(kind, object) {
       const owners = (object.metadata?.ownerReferences ?? []).flatMap(({ uid }) => related('uid', uid));
       return [keyOf(kind, object), ...[...dependentsOf(object), ...owners].map(keyOfMember)];
     },
     async judge(reference, of, signal) {
-      const { kind = '', apiVersion = '' } = reference;
-      const owner = byId.get(kindId({ kind, apiVersion }));
+      const id = idOfOwner(reference);
+      const owner = byId.get(id);
+      if (!owner && gone.has(id)) return 'absent';
       // A kind that is not known here, or that cannot own this object: whether the owner exists is unknown.
-      if (!owner || groupOf(owner.kind.apiVersion) !== groupOf(apiVersion)) return 'present';
+      if (!owner || groupOf(owner.kind.apiVersion) !== groupOf(reference.apiVersion ?? '')) return 'present';
       if (owner.kind.namespaced && !of.followed.kind.namespaced) return 'present';
       const namespace = owner.kind.namespaced ? of.object.metadata?.namespace : undefined;
       const key = objectKey({ metadata: { ...(namespace ? { namespace } : {}), name: reference.name ?? '' } });
@@ -108,6 +139,20 @@ export function createFamily(followed: Growing<FamilyKind>): Family {
       return isWaitingForDependents(found!) ? 'waiting' : 'present';
     },
   };
+}
+
+/** None of a kind that is served no more. */
+async function* pagesOf({ client }: FamilyKind, scope: Scope, signal: AbortSignal): AsyncGenerator<readonly ApiObject[]> {
+  for (let from = '', more = true; more; more = from !== '') {
+    const page = await client.list({ ...scope, ...(from && { continue: from }) }, { signal }).catch(noneIfNotFound);
+    yield page.items;
+    from = page.metadata.continue ?? '';
+  }
+}
+
+function noneIfNotFound(error: unknown): Page<ApiObject> {
+  if (isNotFound(error)) return { metadata: {}, items: [] };
+  throw error;
 }
 
 async function ask({ client }: FamilyKind, key: string, signal: AbortSignal): Promise<ApiObject | undefined> {

@@ -18,7 +18,7 @@ import { decideJob, type JobPlan } from './decide.ts';
 import type { PodsStep } from './decide-pods.ts';
 import { decideStatus, type Outcome } from './decide-status.ts';
 import { endOf, hasSucceeded, isManagedElsewhere, isTracked } from './job-facts.ts';
-import { jobPodIndexers } from './pods-of-jobs.ts';
+import { jobPodIndexers, straysOf } from './pods-of-jobs.ts';
 
 export interface JobControllerOptions {
   readonly context: Pick<ControllerContext, 'client' | 'writer' | 'events' | 'clock'>;
@@ -66,10 +66,7 @@ export class JobController implements Controller {
     const { context, jobs, pods, client, writes, random } = options;
     this.#options = options;
     const owning: Owning<Job> = { kind, lister: jobs.lister, selectorOf: ({ spec }) => spec?.selector };
-    const candidates = function* ({ metadata }: Job): Generator<Pod> {
-      yield* pods.lister.byIndex('jobUid', ownerKey(metadata?.namespace, metadata?.uid));
-      yield* pods.lister.byIndex('orphanNamespace', metadata?.namespace ?? '');
-    };
+    const candidates = (job: Job): Iterable<Pod> => this.#candidates(job);
     const finalizer = jobTrackingFinalizer;
     const slotOf = ({ metadata }: NewPod): string => metadata?.annotations?.[workloadAnnotations.completionIndex] ?? '';
     this.#owned = new OwnedPods({ ...context, owning, pods, owners: client, candidates, finalizer, pace, random, slotOf });
@@ -95,9 +92,15 @@ export class JobController implements Controller {
     const now = context.clock.now();
     const backoff = this.#backoffs.recall(key, owner.uid, now, () => this.#rebuildBackoff(job, now));
     const seen = (waiting: Iterable<Pod>) => this.#backoffs.sight(key, waiting, now);
-    const plan = decideJob({ job, pods, backoff, seen, now });
+    const plan = decideJob({ job, pods, strays: straysOf(job, pods, this.#candidates(job)), backoff, seen, now });
     await this.#carryOut({ job, owner, pods, plan, now, signal });
     return plan.againMs === undefined ? undefined : { afterMs: Math.min(plan.againMs, longestWaitMs) };
+  }
+
+  *#candidates({ metadata }: Job): Generator<Pod> {
+    const { lister } = this.#options.pods;
+    yield* lister.byIndex('jobUid', ownerKey(metadata?.namespace, metadata?.uid));
+    yield* lister.byIndex('orphanNamespace', metadata?.namespace ?? '');
   }
 
   /** From the pods that the status counts already: what was remembered of them went with another process. */

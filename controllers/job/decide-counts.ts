@@ -19,6 +19,7 @@ export interface Counts extends Pick<JobStatus, 'succeeded' | 'failed' | 'comple
 export interface CountsInput {
   readonly job: Job;
   readonly pods: readonly Pod[];
+  readonly strays: readonly Pod[];
   readonly tally: Tally;
   readonly ending: Ending | undefined;
 }
@@ -31,10 +32,10 @@ export interface CountsInput {
  * 1 and 3 are writes of the status, here; 2 is the controller's. Whatever happens in between, the next look goes on
  * from there. An index that has succeeded needs no uid: it is counted as long as it is in the status.
  */
-export function decideCounts({ job, pods, tally, ending }: CountsInput): Counts {
+export function decideCounts({ job, pods, strays, tally, ending }: CountsInput): Counts {
   const { succeeded = 0, failed = 0, uncountedTerminatedPods: known = {} } = job.status ?? {};
   const tracked = pods.filter(isTracked);
-  const uids = new Set(tracked.map(({ metadata }) => metadata?.uid));
+  const uids = new Set([...tracked, ...strays].map(({ metadata }) => metadata?.uid));
   const [knownSucceeded = [], knownFailed = []] = [known.succeeded, known.failed];
   const stillSucceeded = knownSucceeded.filter((uid) => uids.has(uid));
   const stillFailed = knownFailed.filter((uid) => uids.has(uid));
@@ -43,6 +44,7 @@ export function decideCounts({ job, pods, tally, ending }: CountsInput): Counts 
     ...(isIndexed(job) ? indexCounts(tally) : { succeeded: succeeded + knownSucceeded.length - stillSucceeded.length }),
     failed: failed + knownFailed.length - stillFailed.length,
     ...added,
+    release: [...added.release, ...strays],
   };
 }
 
@@ -61,7 +63,7 @@ interface Uids {
 
 /** Pods that have ended since, until there are enough of them. */
 function addNew(
-  { job, tally, ending }: Omit<CountsInput, 'pods'>,
+  { job, tally, ending }: Omit<CountsInput, 'pods' | 'strays'>,
   tracked: readonly Pod[],
   still: Uids,
 ): Pick<Counts, 'uncountedTerminatedPods' | 'release'> {
@@ -90,7 +92,7 @@ function addNew(
 }
 
 /** Whether nothing more is to come of the pod for the Job. */
-function mayGo(pod: Pod, { job, tally, ending }: Omit<CountsInput, 'pods'>): boolean {
+function mayGo(pod: Pod, { job, tally, ending }: Omit<CountsInput, 'pods' | 'strays'>): boolean {
   if (job.metadata?.deletionTimestamp || hasSucceeded(pod)) return true;
   if (ending && pod.metadata?.deletionTimestamp) return true;
   if (!hasFailed(job, pod)) return false;

@@ -306,6 +306,14 @@ describe('counting', () => {
     });
   });
 
+  it('waits for the finalizers of pods that are not its own any more, and looks again though nothing wakes it', () => {
+    const status = { uncountedTerminatedPods: { succeeded: ['a'] } };
+    const job = makeJob({ completions: 9, parallelism: 0 }, status);
+    const look = (strays: Pod[]) => decideJob({ job, pods: [], strays, backoff: noBackoff, seen: () => new Map(), now });
+    expect(look([done('a')])).toMatchObject({ counts: { succeeded: 0, ...status, release: [done('a')] }, againMs: 1_000 });
+    expect(look([])).toMatchObject({ counts: { succeeded: 1, uncountedTerminatedPods: {}, release: [] }, againMs: undefined });
+  });
+
   it('keeps what a pod was counted as', () => {
     const status = { uncountedTerminatedPods: { failed: ['a'] } };
     expect(of({ backoffLimit: 9 }, status, [done('a')])).toMatchObject({

@@ -5,10 +5,15 @@ import { decidePods, type PodsStep } from './decide-pods.ts';
 import { deadlineLeftMs, decideEnding, type Ending } from './ending.ts';
 import { computeTally, type Tally } from './tally.ts';
 
+/** What becomes of strays wakes no Job: they name none, or are being deleted. */
+const strayMs = 1_000;
+
 export interface JobInput {
   readonly job: Job;
   /** The Job's own: all that have not ended, and of the ended those that are still to be counted. */
   readonly pods: readonly Pod[];
+  /** Not its own any more, and still with its finalizer (`straysOf`): they are let go, and counted only then. */
+  readonly strays?: readonly Pod[];
   /** Before the pods that have ended since. */
   readonly backoff: Backoff;
   /** When failed pods that wait for their replacement were seen to have failed, by uid. */
@@ -31,7 +36,7 @@ export interface JobPlan {
  * What to do about a Job: pods to make or delete (`step`), and what to count. `decideStatus` follows when the step has
  * been carried out; of a Job that ends the status comes first, so that the reason is kept whatever becomes of its pods.
  */
-export function decideJob({ job, pods, backoff, seen, now }: JobInput): JobPlan {
+export function decideJob({ job, pods, strays = [], backoff, seen, now }: JobInput): JobPlan {
   const tally = computeTally(job, pods);
   const ending = decideEnding(job, tally, pods, now);
   const ended = { succeeded: tally.newSucceeded, failed: tally.newFailed };
@@ -44,11 +49,15 @@ export function decideJob({ job, pods, backoff, seen, now }: JobInput): JobPlan 
     seen: seen(tally.delayed.values()),
     now,
   });
-  const counts = decideCounts({ job, pods, tally, ending });
+  const counts = decideCounts({ job, pods, strays, tally, ending });
   const released = new Set(counts.release);
   const isCounted = (pod: Pod): boolean => released.has(pod);
   const counted = { succeeded: ended.succeeded.filter(isCounted), failed: ended.failed.filter(isCounted) };
-  const waits = [step.do === 'wait' ? step.ms : undefined, ending ? undefined : deadlineLeftMs(job, now)];
+  const waits = [
+    step.do === 'wait' ? step.ms : undefined,
+    ending ? undefined : deadlineLeftMs(job, now),
+    strays.length > 0 ? strayMs : undefined,
+  ];
   const known = waits.filter((ms) => ms !== undefined);
   return {
     tally,

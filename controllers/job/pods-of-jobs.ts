@@ -1,4 +1,4 @@
-import type { Pod } from '../../api/generated/types.ts';
+import type { Job, Pod } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { controllerOf } from '../../api/meta/owner.ts';
 import type { Indexers } from '../definition.ts';
@@ -25,3 +25,17 @@ export const jobPodIndexers: Indexers<Pod> = {
   jobUid: (pod) => (isFinished(pod) && !isTracked(pod) ? [] : ofJob(pod)),
   trackedJobUid: (pod) => (isTracked(pod) ? ofJob(pod) : []),
 };
+
+/**
+ * Pods that are not among the Job's own any more and still have its finalizer, because nothing adopts or releases them:
+ * without the reference when the Job is being deleted (Orphan) or they are, or with other labels when the Job is. As
+ * long as one is among the uncounted, it is not counted: its finalizer has to come off first.
+ */
+export function straysOf(job: Job, owned: readonly Pod[], candidates: Iterable<Pod>): Pod[] {
+  const { succeeded = [], failed = [] } = job.status?.uncountedTerminatedPods ?? {};
+  const uncounted = new Set([...succeeded, ...failed]);
+  if (uncounted.size === 0 && !job.metadata?.deletionTimestamp) return [];
+  const own = new Set(owned);
+  const isOurs = (pod: Pod): boolean => jobUidOf(pod) === job.metadata?.uid || uncounted.has(pod.metadata?.uid ?? '');
+  return [...candidates].filter((pod) => isTracked(pod) && !own.has(pod) && isOurs(pod));
+}

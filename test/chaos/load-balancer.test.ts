@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
@@ -69,14 +71,19 @@ interface Answer {
   readonly mac: string;
 }
 
-/** Asks the link by ARP for so long, while something happens; begins a second before it. */
+/** Asks the link by ARP for so long, while something happens that begins after the first answer. */
 async function probing<T>(seconds: number, happens: () => Promise<T>): Promise<{ answers: Answer[]; result: T }> {
   const [, index = '', mac = ''] =
     /^(\d+):.*link\/ether (\S+)/.exec((await run('ip', ['-oneline', 'link', 'show', link])).stdout) ?? [];
-  const asked = run('perl', [probe, index, mac, own, String(seconds), first, second, third]);
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  const child = spawn('perl', [probe, index, mac, own, String(seconds), first, second, third], { timeout: 120_000 });
+  let [stdout, stderr] = ['', ''];
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  const ended = once(child, 'close');
+  // A probe that ends hears no answer.
+  await Promise.race([once(child.stdout, 'data'), ended]);
   const result = await happens();
-  const { code, stdout, stderr } = await asked;
+  const [code] = await ended;
   expect([code, stderr]).toEqual([0, '']);
   const answers = stdout
     .trim()
@@ -212,7 +219,8 @@ describe('load balancers', () => {
     const { answers, result: since } = await probing(25, async () => {
       const cutAt = Date.now();
       await cut(host);
-      await new Promise((resolve) => setTimeout(resolve, 10_000));
+      const isTakenOver = async () => ![host, ''].includes(await holderOf(first)) && (await ask(first)) !== '';
+      await eventually('another host answers', async () => (await isTakenOver()) || undefined, 10_000);
       await heal(host);
       return cutAt;
     });

@@ -94,19 +94,24 @@ function load(name: string) {
   const failures: string[] = [];
   let ips: string[] = [];
   let isOver = false;
+  const look = async () => {
+    const ready = (await podsOf(name)).filter((pod) => isReady(pod) && !pod.metadata.deletionTimestamp);
+    ips = ready.flatMap(({ status }) => status.podIP ?? []);
+  };
+  let looking = look();
   const follow = async () => {
     while (!isOver) {
-      const ready = (await podsOf(name)).filter((pod) => isReady(pod) && !pod.metadata.deletionTimestamp);
-      ips = ready.flatMap(({ status }) => status.podIP ?? []);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await looking;
+      looking = look();
     }
+    await looking;
   };
   const send = async () => {
     for (let nth = 0; !isOver; nth++) {
       const ip = ips[nth % Math.max(1, ips.length)];
       if (ip === undefined) {
         failures.push('no pod is ready');
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        await looking;
         continue;
       }
       try {

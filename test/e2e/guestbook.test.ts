@@ -78,6 +78,13 @@ describe('the guestbook', () => {
     expect(lines.filter((line) => !line.endsWith(' unchanged'))).toEqual([]);
   });
 
+  it('shows on its page what was entered: front end, back end and store find each other', async () => {
+    const [first] = await podsOf('frontend');
+    const ip = first!.status.podIP!;
+    expect(await ask(ip, '/')).toContain('url=/cgi-bin/guestbook');
+    expect(await ask(ip, '/cgi-bin/guestbook', 'entry=a+first%3C+visitor')).toContain('a first&lt; visitor');
+  });
+
   it('keeps entries in the volume of a pod of the StatefulSet when the pod is made anew', async () => {
     const ip = (await house.pod('store-0')).status.podIP!;
     expect(await ask(ip, '/cgi-bin/entries', 'hello from a test')).toContain('hello from a test');

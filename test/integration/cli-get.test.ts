@@ -191,12 +191,22 @@ describe('--request-timeout', () => {
   });
 
   it('does not end a wait that lasts longer than a request may', async () => {
-    const waiting = cli.berth('wait', 'cm/late', '--for=create', '--timeout=60s', '--request-timeout=1s');
-    // The object comes only after the time of a request; nothing can be watched for meanwhile.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    await server.client.configMaps.create({ metadata: { namespace: 'default', name: 'late' } });
-    expect(await waiting).toMatchObject({ code: 0, err: '' });
-    await server.client.configMaps.delete({ namespace: 'default', name: 'late' });
+    // A watch that is never answered; the object is there when it is read again after the watch has run out of time.
+    let watches = 0;
+    const late = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'late', resourceVersion: '2' } };
+    const list = () => ({ metadata: { resourceVersion: '1' }, items: watches > 0 ? [Buffer.from(JSON.stringify(late))] : [] });
+    const slow = await startScriptedServer({
+      unary: { 'berth.meta.v1.Objects/List': list },
+      streaming: { 'berth.meta.v1.Objects/Watch': () => void watches++ },
+    });
+    try {
+      await upsertContext({ name: 'slow', options: { address: slow.address, ca: slow.pki.ca }, use: false });
+      const words = ['wait', 'cm/late', '--for=create', '--timeout=60s', '--request-timeout=2s', '--context=slow'];
+      expect(await cli.berth(...words)).toMatchObject({ code: 0, err: '' });
+      expect(watches).toBe(1);
+    } finally {
+      slow.stop();
+    }
   });
 
   it.each(['0', '30', '1m', '0s', '1h30m'])('takes %s', async (time) => {

@@ -10,6 +10,13 @@ export function storageVersionOf(spec: CustomResourceDefinitionSpec | undefined)
   return spec?.versions?.find(({ storage }) => storage);
 }
 
+/** The versions that are served, the preferred one first; while none is, the stored one. */
+export function servedVersionsOf(spec: CustomResourceDefinitionSpec | undefined): readonly CustomResourceDefinitionVersion[] {
+  const served = (spec?.versions ?? []).filter((version) => version.served);
+  const known = served.length > 0 ? served : [storageVersionOf(spec) ?? {}];
+  return known.toSorted((a, b) => compareVersions(a.name ?? '', b.name ?? ''));
+}
+
 export function findCondition({ status }: CustomResourceDefinition, type: string): CustomResourceDefinitionCondition | undefined {
   return status?.conditions?.find((each) => each.type === type);
 }
@@ -17,6 +24,16 @@ export function findCondition({ status }: CustomResourceDefinition, type: string
 /** Whether the kind is served. */
 export function isEstablished(definition: CustomResourceDefinition): boolean {
   return findCondition(definition, 'Established')?.status === 'True';
+}
+
+/**
+ * The condition of a definition of whose kind an object was ever made, as long as the definition is there. Controllers
+ * watch no other kinds.
+ */
+export const inUseCondition = 'berth.io/InUse';
+
+export function isInUse(definition: CustomResourceDefinition): boolean {
+  return findCondition(definition, inUseCondition)?.status === 'True';
 }
 
 /** Versions in Kubernetes' order of preference: v2, v1, v1beta2, v1beta1, v1alpha1, then all others by name. */
