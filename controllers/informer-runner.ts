@@ -1,7 +1,7 @@
 import { resourceOf } from '../api/kinds/identity.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import { linkAbort } from '../client/abort.ts';
-import type { Informer } from '../client/index.ts';
+import type { Informer, ResourceClient } from '../client/index.ts';
 import type { ControllerEnvironment } from './controller.ts';
 import type { FollowedKind } from './definition.ts';
 
@@ -54,6 +54,7 @@ export function createRunner(): Runner {
 
 export interface KindInformer {
   readonly kind: Kind;
+  readonly client: ResourceClient<ApiObject>;
   readonly informer: Informer<ApiObject>;
   followed?: FollowedKind;
   /** Ends the informer; undefined while it does not run. */

@@ -77,21 +77,22 @@ function createKindInformers({ client, definitions, base, runner }: KindInformer
   const used = createUsedKinds(({ informer }) => runner.start(informer), base);
 
   function make(kind: Kind): KindInformer {
+    const resource = client.resource(kind);
     const informer = createInformer<ApiObject>({
-      client: client.resource(kind),
+      client: resource,
       ...(!isWhole(definitions, kind) && { transform: outlinerOf(kind) }),
       indexers: indexersOf(definitions, kind),
       name: `controllers ${resourceOf(kind)}`,
       ...base,
     });
-    return { kind, informer, stop: undefined };
+    return { kind, client: resource, informer, stop: undefined };
   }
 
   function show(made: KindInformer, informer: FollowedKind['informer']): void {
-    const { kind } = made;
+    const { kind, client } = made;
     byKind.set(kindId(kind), made);
     if (kind.unowned) return;
-    made.followed = { kind, client: client.resource(kind), informer };
+    made.followed = { kind, client, informer };
     followed.add(made.followed);
   }
 

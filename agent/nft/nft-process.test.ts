@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
@@ -65,6 +65,23 @@ it('keeps its process from transaction to transaction', async () => {
   const { pid } = nft;
   await nft.run('good');
   expect(nft.pid).toBe(pid);
+});
+
+it('replaces its process after many transactions, without losing one: nft walks through all lines that it has had', async () => {
+  const nft = createNft('good*) ;; bad) printf "Error: no\\nbad\\n" >&2 ;;', { maxWaiting: 600 });
+  await nft.run('good');
+  const { pid } = nft;
+  await Promise.all(Array.from({ length: 248 }, (_, n) => nft.run(`good ${n}`)));
+  expect(nft.pid).toBe(pid);
+  await expect(nft.run('bad')).rejects.toThrow('no');
+  expect(nft.pid).not.toBe(pid);
+  expect(nft.pid).toBeDefined();
+  await Promise.all(Array.from({ length: 600 }, (_, n) => nft.run(`good ${n}`)));
+  await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false);
+});
+
+it('gives nft no home folder, where it would write down what it is told', async () => {
+  await createNft('good) [ "$HOME" = /dev/null ] || exit 3 ;;').run('good');
 });
 
 it('refuses more transactions than may wait, more than one line, and all after it was closed', async () => {

@@ -22,6 +22,11 @@ const maxAnswer = 256 * 1024;
  * commands byte by byte, with a system call for each (1 MB: 600 ms more).
  */
 const longLine = 4 * 1024;
+/**
+ * nft remembers every line for its editor, and walks through all of them for each further one: 6,000 lines cost 0.2 ms
+ * a transaction and 1 MB. Another process costs 5 ms.
+ */
+const mostOfOneProcess = 250;
 
 interface Transaction {
   readonly line: string;
@@ -32,11 +37,14 @@ interface Transaction {
  * One kept `nft -i`: each line is a transaction. A line that is no command follows it, and nft's complaint about that
  * line is the end of the answer. Errors and ends come through one pipe, so their order is certain. After a loss the
  * process is killed, what waits fails too, and the next transaction starts another. One transaction runs at a time.
+ * A process that has had many is replaced.
  */
 export class NftProcess {
   readonly #options: NftProcessOptions;
   readonly #waiting: Transaction[] = [];
   #child: ChildProcess | undefined;
+  /** How many transactions it has had. */
+  #served = 0;
   #current: (Transaction & { readonly end: string; readonly timer: NodeJS.Timeout; readonly once?: ChildProcess }) | undefined;
   #answer = '';
   #serial = 0;
@@ -92,8 +100,10 @@ export class NftProcess {
 
   #spawn(...args: string[]): ChildProcess {
     const [command = 'nft', ...rest] = [...(this.#options.prefix ?? []), 'nft', ...args];
-    // Without a locale of the machine's, messages are in English.
-    const child = spawn(command, rest, { stdio: ['pipe', 'ignore', 'pipe'], env: { ...process.env, LC_ALL: 'C' } });
+    // Without a locale of the machine's, messages are in English. In the home folder nft would keep all lines when its
+    // input ends, and read them when it starts.
+    const env = { ...process.env, LC_ALL: 'C', HOME: '/dev/null' };
+    const child = spawn(command, rest, { stdio: ['pipe', 'ignore', 'pipe'], env });
     child.stdin!.on('error', () => {});
     child.stderr!.setEncoding('utf8');
     return child;
@@ -118,6 +128,7 @@ export class NftProcess {
   #start(): ChildProcess {
     const child = this.#spawn('-i');
     this.#child = child;
+    this.#served = 0;
     const lose = (reason: string) => this.#child === child && this.#lose(reason);
     child.on('error', (error) => lose(explain(error)));
     child.on('close', (code, signal) => lose(`run nft: the process ended (${signal ?? code}): ${this.#answer.slice(0, 500)}`));
@@ -143,8 +154,16 @@ export class NftProcess {
     const current = this.#current;
     clearTimeout(current?.timer);
     this.#current = undefined;
+    if (current?.once === undefined && ++this.#served >= mostOfOneProcess) this.#replace();
     current?.done(errors === '' ? undefined : new NftRefusedError(`run nft: ${errors.slice(0, 2_000)}`));
     this.#next();
+  }
+
+  /** At once, so that the next transaction need not wait for it. It waits for lines: nothing is lost. */
+  #replace(): void {
+    const before = this.#child;
+    this.#start();
+    before?.kill('SIGKILL');
   }
 
   #lose(reason: string): void {
@@ -165,12 +184,19 @@ const patienceFor = (line: string, atLeastMs = 10_000): number => atLeastMs + Ma
 
 const explain = (error: Error): string => `run nft: ${error.message}; is the package nftables installed?`;
 
+/** Where a line is this one; -1: nowhere, or its end has not come. */
+function lineIn(text: string, line: string): number {
+  if (text.startsWith(`${line}\n`)) return 0;
+  const before = text.indexOf(`\n${line}\n`);
+  return before === -1 ? -1 : before + 1;
+}
+
 /**
  * The errors that nft reports before it complains about the line `end`: empty for none, undefined while the end has not
  * come. The marks below the line of the last complaint may arrive late and belong to no error.
  */
 export function parseAnswer(text: string, end: string): string | 'nonsense' | undefined {
-  const at = text.search(new RegExp(`^${end}$`, 'm'));
+  const at = lineIn(text, end);
   if (at === -1) return undefined;
   const said = text.slice(0, at);
   const complaint = said.lastIndexOf('Error: syntax error');

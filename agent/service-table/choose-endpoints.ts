@@ -38,5 +38,5 @@ function usable(all: readonly TableEndpoint[], service: Publishing): TableEndpoi
   for (const endpoint of chosen) {
     if (isIPv4(endpoint.address) && isPort(endpoint.port)) each.set(`${endpoint.address}:${endpoint.port}`, endpoint);
   }
-  return [...each.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, endpoint]) => endpoint);
+  return [...each.keys()].sort().map((key) => each.get(key)!);
 }

@@ -83,11 +83,11 @@ function addPort(content: Content, service: TableService, port: TablePort, node:
   const protocol = port.protocol.toLowerCase();
   const frontOf = (address: string): Front => ({ scope: 'address', key: `${address} . ${protocol} . ${port.port}` });
   const anywhere = chooseEndpoints(port.endpoints, service);
-  const here = chooseEndpoints(port.endpoints, service, node);
+  const here = (): Choice => chooseEndpoints(port.endpoints, service, node);
 
   content.rank = ranks.cluster;
   for (const address of new Set(service.clusterAddresses.filter(isIPv4))) {
-    content.addFront(frontOf(address), 'any', service.internalPolicy === 'Local' ? here : anywhere);
+    content.addFront(frontOf(address), 'any', service.internalPolicy === 'Local' ? here() : anywhere);
   }
   const keeps = service.externalPolicy === 'Local';
   const balanced = new Set(service.loadBalancerAddresses);
@@ -95,7 +95,7 @@ function addPort(content: Content, service: TableService, port: TablePort, node:
     content.rank = balanced.has(address) ? ranks.loadBalancer : service.isHeldByAgent ? ranks.hostPort : ranks.external;
     const front = frontOf(address);
     content.addFront(front, 'any', anywhere);
-    if (keeps) content.addFront(front, 'outside', here);
+    if (keeps) content.addFront(front, 'outside', here());
     content.add('external', front.key, '');
     content.add('sources', front.key, keeps ? 'return' : 'goto masquerade_it');
   }
@@ -117,7 +117,7 @@ function addPort(content: Content, service: TableService, port: TablePort, node:
     const front: Front = { scope: 'port', key: `${protocol} . ${port.nodePort}` };
     content.addFront(front, 'any', anywhere);
     content.add('external_ports', front.key, '');
-    if (keeps) content.addFront(front, 'outside', here);
+    if (keeps) content.addFront(front, 'outside', here());
     else content.add('masqueraded_ports', front.key, '');
   }
   for (const endpoint of anywhere === 'refused' || anywhere === 'dropped' ? [] : anywhere.endpoints) {

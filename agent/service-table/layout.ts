@@ -12,6 +12,11 @@ export interface TableSettings {
   readonly serviceRanges: readonly string[];
   /** Where the API server is: never translated, so that no Service stands between it and the agents. */
   readonly server?: { readonly host: string; readonly port: number } | undefined;
+  /**
+   * The Service of the API server, which leads to this agent's own relay: of all pods only those of this node's `range`
+   * are led there. Of two agents on one machine the other's may have ended.
+   */
+  readonly relayed?: { readonly address: string; readonly range: string } | undefined;
 }
 
 const addressPort = 'ipv4_addr . inet_proto . inet_service';
@@ -167,7 +172,7 @@ function rulesIn(table: string, chain: string, rules: readonly string[], hook?: 
  * more on such links. It comes after DNAT rules of others (priority -100), which it leaves what
  * they take; only the first packet of a connection passes the chains of type nat.
  */
-export function renderEntry(table: string, { server }: TableSettings): string {
+export function renderEntry(table: string, { server, relayed }: TableSettings): string {
   const front = 'ip daddr . meta l4proto . th dport';
   const refuseUnknown = 'meta l4proto { tcp, udp } ip daddr @service_ranges fib daddr type != local goto refuse';
   const notForPorts = `${front} @held return`;
@@ -182,6 +187,7 @@ export function renderEntry(table: string, { server }: TableSettings): string {
   ].map(clear);
   const barred = `${front} @guarded ${front} . ip saddr != @allowed drop`;
   const direct = server && isIPv4(server.host) ? [`ip daddr ${server.host} tcp dport ${server.port} return`] : [];
+  const others = relayed ? [`ip daddr ${relayed.address} ip saddr @pod_ranges ip saddr != ${relayed.range} return`] : [];
   const guard = ['iif != "lo" ip daddr 127.0.0.0/8 drop'];
   return [
     ...rulesIn(table, 'from_outside', [notForPorts, 'meta l4proto . th dport vmap @outside_ports']),
@@ -191,6 +197,7 @@ export function renderEntry(table: string, { server }: TableSettings): string {
       'prerouting',
       [
         ...direct,
+        ...others,
         barred,
         `ip saddr != @pod_ranges ${front} vmap @outside`,
         `${front} vmap @services`,

@@ -81,6 +81,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   const table = createServiceTable({
     ...{ cluster: tag, node: nodeName, podRanges: ground.pods, serviceRanges: ground.services, logger },
     ...{ onLost: options.onLost, server: options.server === undefined ? undefined : parseServer(options.server) },
+    relayed: { address: controlPlaneAddressOf(ground.services[0] ?? ''), range: ground.range },
   });
   options.hostPorts.useTable(table);
   options.onTable(table);

@@ -78,6 +78,21 @@ it.each([
     '3: this is a template, as of a Helm chart: render it first, "helm template NAME FOLDER | berth apply -f -"',
   ],
   [
+    'a chart whose version is a number',
+    'apiVersion: v2\nname: web\nversion: 1\n',
+    '1: this describes a Helm chart: render it first, "helm template NAME FOLDER | berth apply -f -"',
+  ],
+  [
+    'a kustomization',
+    'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [web.yaml]\n',
+    '1: this is a kustomization: name its folder with -k, "berth apply -k FOLDER"',
+  ],
+  [
+    'a kustomization without its kind',
+    'namePrefix: a-\nresources: [web.yaml]\n',
+    '1: this is a kustomization: name its folder with -k, "berth apply -k FOLDER"',
+  ],
+  [
     'JSON documents one after the other',
     '{"kind": "Pod"}\n{"kind": "Pod"}\n',
     '2: something stands behind the end of the document; separate documents by a line with ---',

@@ -106,8 +106,12 @@ class ManifestReader {
     if (isListName(name) && (json.items === undefined || json.items === null || Array.isArray(json.items)))
       return this.readItems(json.items ?? [], at, name);
     const kind = this.kindOf(name, json.apiVersion);
+    if (!kind && isKustomization(json)) return [this.failureAt(at, kustomizationReason)];
     if (!kind) return [{ ...this.failureAt([...at, 'kind'], unknownKind(name)), isOfUnknownKind: true }];
-    return [this.readObject(itemKind ? { apiVersion: kind.apiVersion, kind: kind.kind, ...json } : json, at, kind)];
+    const read = this.readObject(itemKind ? { apiVersion: kind.apiVersion, kind: kind.kind, ...json } : json, at, kind);
+    // Another group may have a kind of the same name.
+    const isOther = typeof json.apiVersion === 'string' && groupOf(json.apiVersion) !== groupOf(kind.apiVersion);
+    return ['problems' in read && isOther ? { ...read, isOfUnknownKind: true } : read];
   }
 
   /** Of kinds of one name that of the version, else of the group, else the first. */
@@ -158,10 +162,19 @@ class ManifestReader {
 function foreignForm(json: Record<string, unknown>): { readonly path: string; readonly reason: string } | undefined {
   if (isJsonObject(json.services))
     return { path: '', reason: 'this is a Compose file, which Berth does not read: write a pod for each of its services' };
-  if (json.apiVersion === 'v2' && typeof json.version === 'string')
+  if (/^v[12]$/.test(String(json.apiVersion)) && json.version !== undefined && json.metadata === undefined)
     return { path: '', reason: 'this describes a Helm chart: render it first, "helm template NAME FOLDER | berth apply -f -"' };
+  if (isKustomization(json)) return { path: '', reason: kustomizationReason };
   return undefined;
 }
+
+const kustomizationReason = 'this is a kustomization: name its folder with -k, "berth apply -k FOLDER"';
+const kustomizationLists = ['resources', 'bases', 'components', 'patches', 'configMapGenerator', 'secretGenerator', 'images'];
+
+/** Its kind may be left out; then its lists tell it. */
+const isKustomization = (json: Record<string, unknown>): boolean =>
+  String(json.apiVersion ?? '').startsWith('kustomize.config.k8s.io/') ||
+  (json.metadata === undefined && json.spec === undefined && kustomizationLists.some((field) => Array.isArray(json[field])));
 
 function isListName(name: unknown): name is string {
   return name === 'List' || kinds.some((kind) => `${kind.kind}List` === name);

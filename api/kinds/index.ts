@@ -4,14 +4,20 @@ import { clusterRoleBinding } from './cluster-role-binding/kind.ts';
 import { configMap } from './config-map/kind.ts';
 import { controllerRevision } from './controller-revision/kind.ts';
 import { cronJob } from './cron-job/kind.ts';
+import { csiDriver } from './csi-driver/kind.ts';
+import { csiNode } from './csi-node/kind.ts';
+import { csiStorageCapacity } from './csi-storage-capacity/kind.ts';
 import { customResourceDefinition } from './custom-resource-definition/kind.ts';
 import { daemonSet } from './daemon-set/kind.ts';
 import { deployment } from './deployment/kind.ts';
 import { endpointSlice } from './endpoint-slice/kind.ts';
 import { endpoints } from './endpoints/kind.ts';
 import { event } from './event/kind.ts';
+import { flowSchema } from './flow-schema/kind.ts';
 import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/kind.ts';
 import { groupKindOf, groupOf } from './identity.ts';
+import { ingress } from './ingress/kind.ts';
+import { ingressClass } from './ingress-class/kind.ts';
 import { job } from './job/kind.ts';
 import type { Kind, ObjectOf } from './kind.ts';
 import { lease } from './lease/kind.ts';
@@ -28,6 +34,7 @@ import { podAddressSlice } from './pod-address-slice/kind.ts';
 import { podDisruptionBudget } from './pod-disruption-budget/kind.ts';
 import { podTemplate } from './pod-template/kind.ts';
 import { priorityClass } from './priority-class/kind.ts';
+import { priorityLevelConfiguration } from './priority-level-configuration/kind.ts';
 import { replicaSet } from './replica-set/kind.ts';
 import { replicationController } from './replication-controller/kind.ts';
 import { resourceQuota } from './resource-quota/kind.ts';
@@ -39,6 +46,7 @@ import { service } from './service/kind.ts';
 import { serviceAccount } from './service-account/kind.ts';
 import { statefulSet } from './stateful-set/kind.ts';
 import { storageClass } from './storage-class/kind.ts';
+import { volumeAttachment } from './volume-attachment/kind.ts';
 
 /** Every kind, one line each, in the order of `berth api-resources`. KindMap and kindOf follow from this list. */
 const all = [
@@ -59,6 +67,8 @@ const all = [
   endpointSlice,
   endpoints,
   networkPolicy,
+  ingress,
+  ingressClass,
   configMap,
   secret,
   serviceAccount,
@@ -67,6 +77,10 @@ const all = [
   persistentVolume,
   persistentVolumeClaim,
   storageClass,
+  csiDriver,
+  csiNode,
+  csiStorageCapacity,
+  volumeAttachment,
   runtimeClass,
   priorityClass,
   podDisruptionBudget,
@@ -76,6 +90,8 @@ const all = [
   clusterRoleBinding,
   certificateSigningRequest,
   customResourceDefinition,
+  flowSchema,
+  priorityLevelConfiguration,
   event,
   lease,
   nodeMetrics,

@@ -5,19 +5,11 @@ import { kindOf } from './index.ts';
  * skipped.
  */
 const kubernetesKinds: Readonly<Record<string, readonly string[]>> = {
-  Ingress: ['ingresses', 'ing'],
-  IngressClass: ['ingressclasses'],
   APIService: ['apiservices'],
   MutatingWebhookConfiguration: ['mutatingwebhookconfigurations'],
   ValidatingWebhookConfiguration: ['validatingwebhookconfigurations'],
   ValidatingAdmissionPolicy: ['validatingadmissionpolicies'],
   ValidatingAdmissionPolicyBinding: ['validatingadmissionpolicybindings'],
-  CSIDriver: ['csidrivers'],
-  CSINode: ['csinodes'],
-  CSIStorageCapacity: ['csistoragecapacities'],
-  VolumeAttachment: ['volumeattachments'],
-  FlowSchema: ['flowschemas'],
-  PriorityLevelConfiguration: ['prioritylevelconfigurations'],
 };
 
 /** Which kind of Kubernetes a noun means ("deploy", "Deployment", "deployments.apps") that Berth does not have yet. */

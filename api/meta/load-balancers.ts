@@ -10,6 +10,10 @@ export const loadBalancerCondition = 'berth.io/LoadBalancerAddress';
 /** On the Leases of addresses, so that nodes follow no others. */
 export const loadBalancerLabel = { name: 'berth.io/lease-of', value: 'load-balancer-address' } as const;
 
+/** Whether the controllers say of a Lease that its address is in the pool and a Service's. */
+export const hasLoadBalancerLabel = ({ metadata }: Lease): boolean =>
+  metadata?.labels?.[loadBalancerLabel.name] === loadBalancerLabel.value;
+
 const leasePrefix = 'lb-';
 
 /** The Lease of an address, in kube-system. The node that holds it answers ARP requests for the address. */

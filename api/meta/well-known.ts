@@ -58,6 +58,8 @@ export const annotations = {
   /** On a class: claims that name none get it. The second is the older way to say so. */
   defaultClass: 'storageclass.kubernetes.io/is-default-class',
   betaDefaultClass: 'storageclass.beta.kubernetes.io/is-default-class',
+  /** The same on an IngressClass, for Ingresses. */
+  defaultIngressClass: 'ingressclass.kubernetes.io/is-default-class',
   /**
    * On a claim: where the pod goes that needs it, so that its volume is made there. Written by the scheduler;
    * taken away when that fails.

@@ -11,6 +11,8 @@ export interface Credentials {
   readonly authorization: string | undefined;
 }
 
+/** Before a token is read or hashed: those of service accounts have some 1,000 characters. */
+const MAX_AUTHORIZATION = 16 * 1024;
 const BEARER = /^Bearer +(\S+)$/i;
 
 /**
@@ -20,6 +22,8 @@ const BEARER = /^Bearer +(\S+)$/i;
 export function authenticate(credentials: Credentials, tokens: TokenTable): Identity {
   const { certificate, authorization } = credentials;
   if (authorization !== undefined) {
+    if (authorization.length > MAX_AUTHORIZATION)
+      throw unauthenticated(`the bearer token is too long: the server reads ${MAX_AUTHORIZATION} characters at most`);
     const token = BEARER.exec(authorization)?.[1];
     const identity = token === undefined ? undefined : tokens.find(token);
     if (!identity)

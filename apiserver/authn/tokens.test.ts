@@ -21,3 +21,19 @@ test('a token wins over a certificate, and a wrong one is not saved by it', () =
   expect(() => authenticate({ certificate, authorization: 'Basic secret' }, tokens)).toThrow();
   expect(() => authenticate({ certificate: undefined, authorization: undefined }, tokens)).toThrow(/client certificate/);
 });
+
+test('a token that is too long is refused before it is looked up', () => {
+  let lookups = 0;
+  const counting = {
+    find: () => {
+      lookups++;
+      return undefined;
+    },
+  };
+  const call = (length: number) => () =>
+    authenticate({ certificate: undefined, authorization: `Bearer ${'t'.repeat(length)}` }, counting);
+  expect(call(50_000)).toThrow('the bearer token is too long: the server reads 16384 characters at most');
+  expect(lookups).toBe(0);
+  expect(call(16_384 - 'Bearer '.length)).toThrow(/not known/);
+  expect(lookups).toBe(1);
+});

@@ -1,4 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
+import type { ApiObject } from '../../api/kinds/kind.ts';
+import { loadBalancerLabel } from '../../api/meta/load-balancers.ts';
 import { timestamp } from '../../api/meta/time.ts';
 import { createRoleWorld, group, rule, user } from '../../test/fakes/role-world.ts';
 import type { Access, AccessVerb } from './attributes.ts';
@@ -198,20 +200,24 @@ test('the rules of many users are kept within bounds, and those who ask again ha
 });
 
 it.each([
-  ['was written just now', 0, false],
-  ['has run out', 60_000, true],
-])('a node takes the Lease of an address from another when it %s', (_, age, isFine) => {
+  ['was written just now', 0, true, 'a node cannot take it from node "n2" before it has run out'],
+  ['has run out', 60_000, true, ''],
+  ['is of an address that no Service has', 60_000, false, 'a node cannot hold it: no service of type LoadBalancer has'],
+])('a node takes the Lease of an address from another: one that %s', (_, age, hasService, refusal) => {
   const { authorizer, put } = createRoleWorld();
   const renewTime = timestamp(new Date(Date.now() - age));
   const lease = (holderIdentity: string) => ({
-    metadata: { namespace: 'kube-system', name: 'lb-192.0.2.1' },
+    metadata: { namespace: 'kube-system', name: 'lb-192.0.2.1', labels: { [loadBalancerLabel.name]: loadBalancerLabel.value } },
     spec: { holderIdentity, renewTime },
   });
   put('Lease', lease('n2'));
   authorizer.observe();
+  const ingress = hasService ? [{ ip: '192.0.2.1' }] : [];
+  const spec = { type: 'LoadBalancer' };
+  put('Service', { metadata: { namespace: 'shop', name: 'web' }, spec, status: { loadBalancer: { ingress } } } as ApiObject);
   const update = { verb: 'update', kind: 'Lease', namespace: 'kube-system', name: 'lb-192.0.2.1' } as const;
   const node = { user: 'system:node:n1', groups: ['system:nodes'] };
   const take = () => authorizer.authorizeNext(node, update, lease('n1'), lease('n2'));
-  if (isFine) take();
-  else expect(take).toThrow('a node cannot take it from node "n2" before it has run out');
+  if (refusal === '') take();
+  else expect(take).toThrow(refusal);
 });

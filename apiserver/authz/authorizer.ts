@@ -2,11 +2,13 @@ import { type ApiError, permissionDenied } from '../../api/errors/index.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types.ts';
 import type { KindName } from '../../api/kinds/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
+import { addressOfLease } from '../../api/meta/load-balancers.ts';
 import { defaultServiceAccount } from '../../api/meta/well-known.ts';
 import { type Identity, isMaster, isNode, nodeNameOf } from '../authn/identity.ts';
 import type { Registry } from '../registry/registry.ts';
 import { type Access, type Attributes, attributesOf, extraResources, type ResourceName } from './attributes.ts';
 import { AddressLeases } from './node/address-leases.ts';
+import { BalancedAddresses } from './node/balanced-addresses.ts';
 import { checkNodeChange, checkNodeCreate, checkNodeNext } from './node/node-changes.ts';
 import { NodeGraph } from './node/node-graph.ts';
 import { nodeMay } from './node/node-rules.ts';
@@ -23,6 +25,7 @@ export class Authorizer {
   readonly index: RoleIndex;
   readonly graph: NodeGraph;
   private readonly addressLeases: AddressLeases;
+  private readonly balanced: BalancedAddresses;
   private readonly stores: Registry['stores'];
 
   constructor({ stores, store }: Pick<Registry, 'stores' | 'store'>) {
@@ -36,6 +39,7 @@ export class Authorizer {
     });
     this.graph = new NodeGraph(store('Pod').cache, cacheOf('PersistentVolume'));
     this.addressLeases = new AddressLeases(cacheOf('Lease'));
+    this.balanced = new BalancedAddresses(cacheOf('Service'));
   }
 
   /**
@@ -52,7 +56,7 @@ export class Authorizer {
 
   /** Begins to follow the caches; the returned function ends it. */
   observe(): () => void {
-    const ends = [this.index.observe(), this.graph.observe(), this.addressLeases.observe()];
+    const ends = [this.index.observe(), this.graph.observe(), this.addressLeases.observe(), this.balanced.observe()];
     return () => {
       for (const end of ends) end();
     };
@@ -100,7 +104,14 @@ export class Authorizer {
    */
   authorizeNext(identity: Identity, access: Access, next: ApiObject, previous: ApiObject): void {
     if (isMaster(identity)) return;
-    checkNodeNext(identity, access, { next, previous, quietMs: this.addressLeases.quietMs(access.name) });
+    const address = access.kind === 'Lease' ? addressOfLease(access.name) : undefined;
+    checkNodeNext(identity, access, {
+      ...{ next, previous },
+      ...(address !== undefined && {
+        quietMs: this.addressLeases.quietMs(access.name),
+        hasService: this.balanced.has(address),
+      }),
+    });
     checkRoleChange(this.questions(identity), access, next, previous);
     // Approval is a permission per signer.
     if (access.kind === 'CertificateSigningRequest' && access.verb.endsWith('-approval'))

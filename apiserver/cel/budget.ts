@@ -3,6 +3,9 @@ export class BudgetExceeded extends Error {
   override readonly name = 'BudgetExceeded';
 }
 
+/** Things that an evaluation has prepared and need not pay again. */
+export const PREPARED = 50;
+
 /**
  * Steps that an evaluation may still take. A step is about what Kubernetes' cost unit is: one node of an expression
  * evaluated, or some characters or items looked at. Steps are counted, never timed, so that the same object gets the
@@ -11,10 +14,18 @@ export class BudgetExceeded extends Error {
 export class Budget {
   #left: number;
   readonly #what: string;
+  /** What was prepared last, the oldest first. */
+  readonly #prepared: Set<string>;
 
-  constructor(steps: number, what: string) {
+  constructor(steps: number, what: string, prepared = new Set<string>()) {
     this.#left = steps;
     this.#what = what;
+    this.#prepared = prepared;
+  }
+
+  /** A budget of its own for a part of the work, at most what is left; what one has prepared is so for the other. */
+  part(steps: number, what: string): Budget {
+    return new Budget(Math.min(steps, this.#left), what, this.#prepared);
   }
 
   get left(): number {
@@ -25,5 +36,15 @@ export class Budget {
   take(steps: number): void {
     this.#left -= steps;
     if (this.#left < 0) throw new BudgetExceeded(this.#what);
+  }
+
+  /**
+   * Takes the steps of preparing what is kept for later: a regular expression, a time zone. None when it was among the
+   * last that this work prepared. Caches keep more than so many, so that what is not paid again is not made again.
+   */
+  prepare(key: string, steps: number): void {
+    if (!this.#prepared.delete(key)) this.take(steps);
+    this.#prepared.add(key);
+    if (this.#prepared.size > PREPARED) this.#prepared.delete(this.#prepared.values().next().value!);
   }
 }

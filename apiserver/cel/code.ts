@@ -1,6 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { UnsignedInt } from '@marcbachmann/cel-js/evaluator';
-import { type Code, type Scope, truth, UnsupportedExpression } from './frame.ts';
+import { type Code, FAILURE_STEPS, type Scope, truth, UnsupportedExpression } from './frame.ts';
 import { HANDLERS, type Handler } from './functions/index.ts';
 import { MACROS } from './macros.ts';
 import { BINARY, negate, select, selectOptional } from './operators.ts';
@@ -29,12 +29,14 @@ function codeOf(ast: ASTNode, scope: Scope): Code {
       const qualified = qualifiedType(ast);
       if (qualified !== undefined) return () => qualified;
       const [left, name] = [compile(ast.args[0]), ast.args[1]];
-      return ast.op === '.' ? (frame) => select(left(frame), name) : (frame) => selectOptional(left(frame), name);
+      const read = ast.op === '.' ? select : selectOptional;
+      return (frame) => read(left(frame), name, frame.budget);
     }
     case '[]':
     case '[?]': {
       const [left, key] = [compile(ast.args[0]), compile(ast.args[1])];
-      return ast.op === '[]' ? (frame) => select(left(frame), key(frame)) : (frame) => selectOptional(left(frame), key(frame));
+      const read = ast.op === '[]' ? select : selectOptional;
+      return (frame) => read(left(frame), key(frame), frame.budget);
     }
     case 'call':
       return functionCall(ast.args[0], undefined, ast.args[1], scope);
@@ -112,7 +114,7 @@ function listCode(codes: readonly Code[]): Code {
 function mapCode(entries: readonly (readonly [Code, Code])[]): Code {
   return (frame) => {
     const map = new MapValue();
-    for (const [key, value] of entries) map.set(key(frame), value(frame));
+    for (const [key, value] of entries) map.set(key(frame), value(frame), frame.budget);
     return map;
   };
 }
@@ -132,6 +134,7 @@ function logical(left: Code, right: Code, decisive: boolean): Code {
       if (truth(left(frame)) === decisive) return decisive;
     } catch (error) {
       if (!(error instanceof CelError)) throw error;
+      frame.budget.take(FAILURE_STEPS);
       failure = error;
     }
     if (truth(right(frame)) === decisive) return decisive;

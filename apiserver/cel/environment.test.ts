@@ -12,6 +12,7 @@ const compiler = expressionCompiler({ variables: { self: 'dyn', typed: 'root' },
 const self = celValue(
   { spec: { replicas: 3, name: 'héllo', tags: ['a', 'b'], counts: { a: 1 }, share: 1.5 }, items: [{ a: 1, opt: 'x' }, { a: 2 }] },
   undefined,
+  new Budget(100, 'self'),
 );
 
 function evaluate(source: string, steps = 100_000) {

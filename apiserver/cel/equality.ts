@@ -13,12 +13,22 @@ import {
   type Value,
 } from './values.ts';
 
+/** What the text of a value of Kubernetes' types takes. */
+export const OPAQUE_STEPS = 20;
+
 export function isList(value: Value): value is readonly Value[] | ListView {
   return Array.isArray(value) || value instanceof ListView;
 }
 
-export function itemsOf(list: readonly Value[] | ListView): readonly Value[] {
-  return list instanceof ListView ? list.items : list;
+/** All items of a list; takes a step for each, before it makes values of them. */
+export function itemsOf(list: readonly Value[] | ListView, budget: Budget): readonly Value[] {
+  budget.take(lengthOf(list));
+  return list instanceof ListView ? list.json.map((_item, at) => list.at(at, budget)!) : list;
+}
+
+/** One item of a list, without making values of the others; undefined where there is none. */
+export function itemAt(list: readonly Value[] | ListView, at: number, budget: Budget): Value | undefined {
+  return list instanceof ListView ? list.at(at, budget) : list[at];
 }
 
 /** How many items a list has, without making values of them. */
@@ -28,6 +38,22 @@ export function lengthOf(list: readonly Value[] | ListView): number {
 
 export function isMap(value: Value): value is ObjectView | MapValue {
   return value instanceof ObjectView || value instanceof MapValue;
+}
+
+export function memberOf(map: ObjectView | MapValue, key: Value, budget: Budget): Value | undefined {
+  return map.get(key, budget);
+}
+
+/** The keys of a map; takes a step for each, as finding them takes time even where only their number is asked for. */
+export function keysOf(map: ObjectView | MapValue, budget: Budget): readonly Value[] {
+  if (map instanceof ObjectView) return map.keys(budget);
+  budget.take(map.size);
+  return map.keys();
+}
+
+/** How many keys a map has. */
+export function sizeOfMap(map: ObjectView | MapValue, budget: Budget): number {
+  return map instanceof MapValue ? map.size : map.keys(budget).length;
 }
 
 /**
@@ -52,6 +78,7 @@ export function equal(a: Value, b: Value, budget: Budget): boolean {
     return equal(a.value, b.value, budget);
   }
   if (a instanceof TypeName && b instanceof TypeName) return a.name === b.name;
+  if (a instanceof Opaque || b instanceof Opaque) budget.take(OPAQUE_STEPS);
   if (a instanceof Opaque && b instanceof Opaque) return a.typeName === b.typeName && a.identity === b.identity;
   return a === b;
 }
@@ -64,24 +91,24 @@ function numberOf(value: Value): bigint | number | undefined {
 
 function equalLists(a: readonly Value[] | ListView, b: readonly Value[] | ListView, budget: Budget): boolean {
   if (lengthOf(a) !== lengthOf(b)) return false;
-  const [itemsA, itemsB] = [itemsOf(a), itemsOf(b)];
   const node = a instanceof ListView ? a.node : b instanceof ListView ? b.node : undefined;
   if (node?.listType === 'set' || node?.listType === 'map') {
     const keyOf = keyReader(node.listType === 'map' ? node.listMapKeys : undefined, budget);
-    const byKey = new Map(itemsB.map((item) => [keyOf(item), item]));
-    return itemsA.every((item) => {
+    const byKey = new Map(itemsOf(b, budget).map((item) => [keyOf(item), item]));
+    return itemsOf(a, budget).every((item) => {
       const other = byKey.get(keyOf(item));
       return other !== undefined && equal(item, other, budget);
     });
   }
-  return itemsA.every((item, at) => equal(item, itemsB[at]!, budget));
+  for (let at = 0; at < lengthOf(a); at++) if (!equal(itemAt(a, at, budget)!, itemAt(b, at, budget)!, budget)) return false;
+  return true;
 }
 
 /** What tells the items of a set, or of a list map, apart. */
 export function keyReader(keys: readonly string[] | undefined, budget: Budget): (item: Value) => string {
   return (item) => {
     if (keys === undefined || !isMap(item)) return identityOf(item, budget);
-    return keys.map((key) => identityOf(item.get(key) ?? null, budget)).join();
+    return keys.map((key) => identityOf(memberOf(item, key, budget) ?? null, budget)).join();
   };
 }
 
@@ -95,25 +122,43 @@ export function identityOf(value: Value, budget: Budget): string {
     return JSON.stringify(value);
   }
   if (isList(value))
-    return `[${itemsOf(value)
-      .map((item) => identityOf(item, budget))
-      .join()}]`;
+    return joined(
+      '[]',
+      itemsOf(value, budget).map((item) => identityOf(item, budget)),
+      budget,
+    );
   if (isMap(value)) {
-    const members = value.keys().map((key) => `${identityOf(key, budget)}:${identityOf(value.get(key) ?? null, budget)}`);
-    return `{${members.sort().join()}}`;
+    const members = keysOf(value, budget).map(
+      (key) => `${identityOf(key, budget)}:${identityOf(memberOf(value, key, budget) ?? null, budget)}`,
+    );
+    return joined('{}', members.sort(), budget);
+  }
+  if (value instanceof Uint8Array) {
+    budget.take(Math.ceil(value.length / 16));
+    return `bytes(${Buffer.from(value).toString('base64')})`;
   }
   if (value instanceof Duration || value instanceof Timestamp) return `${value.constructor.name}(${value.nanoseconds})`;
-  if (value instanceof Opaque) return `${value.typeName}(${value.identity})`;
+  if (value instanceof Opaque) {
+    budget.take(OPAQUE_STEPS);
+    return `${value.typeName}(${value.identity})`;
+  }
   if (value instanceof Optional) return `optional(${value.value === undefined ? '' : identityOf(value.value, budget)})`;
   if (value instanceof TypeName) return `type(${value.name})`;
   return String(value);
 }
 
+/** Parts within parts are written out again at every level. */
+function joined([open, close]: string, parts: readonly string[], budget: Budget): string {
+  const text = `${open}${parts.join()}${close}`;
+  budget.take(Math.ceil(text.length / 64));
+  return text;
+}
+
 function equalMaps(a: ObjectView | MapValue, b: ObjectView | MapValue, budget: Budget): boolean {
-  const keys = a.keys();
-  if (keys.length !== b.keys().length) return false;
+  const keys = keysOf(a, budget);
+  if (keys.length !== sizeOfMap(b, budget)) return false;
   return keys.every((key) => {
-    const [inA, inB] = [a.get(key), b.get(key)];
+    const [inA, inB] = [memberOf(a, key, budget), memberOf(b, key, budget)];
     if (inA === undefined || inB === undefined) return inA === inB;
     return equal(inA, inB, budget);
   });

@@ -1,6 +1,9 @@
 import type { Budget } from './budget.ts';
-import { isList, isMap, itemsOf } from './equality.ts';
-import { failed, MapValue, ObjectView, Optional, type Value } from './values.ts';
+import { isList, isMap, itemAt, keysOf, lengthOf, memberOf } from './equality.ts';
+import { failed, Optional, type Value } from './values.ts';
+
+/** What a failure takes that does not end the evaluation. */
+export const FAILURE_STEPS = 50;
 
 /** What an evaluation works on: the values of variables by their slots, and the steps that are left. */
 export interface Frame {
@@ -44,15 +47,17 @@ export function truth(value: Value): boolean {
   return typeof value === 'boolean' ? value : failed('no such overload: a condition must be true or false');
 }
 
-/** What a comprehension runs over: a list's items, or a map's keys. */
-export function rangeOf(value: Value): readonly Value[] {
-  if (isList(value)) return itemsOf(value);
-  return isMap(value) ? value.keys() : failed('no such overload: only lists and maps can be run over');
+/** What a comprehension runs over: a list's items, or a map's keys. An item becomes a value when its turn comes. */
+export function rangeOf(value: Value, budget: Budget): { readonly length: number; at(index: number): Value } {
+  if (isList(value)) return { length: lengthOf(value), at: (index) => itemAt(value, index, budget)! };
+  if (!isMap(value)) return failed('no such overload: only lists and maps can be run over');
+  const keys = keysOf(value, budget);
+  return { length: keys.length, at: (index) => keys[index]! };
 }
 
-export function hasMember(collection: Value, name: string): boolean {
+export function hasMember(collection: Value, name: string, budget: Budget): boolean {
   const inner = collection instanceof Optional ? collection.value : collection;
   if (inner === undefined) return false;
-  if (!(inner instanceof ObjectView || inner instanceof MapValue)) return failed('no such overload: has() needs an object');
-  return inner.get(name) !== undefined;
+  if (!isMap(inner)) return failed('no such overload: has() needs an object');
+  return memberOf(inner, name, budget) !== undefined;
 }

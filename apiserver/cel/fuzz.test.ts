@@ -73,7 +73,7 @@ test(`${ROUNDS} random expressions are refused, fail with a reason, or give a va
     }
   };
   const compiler = expressionCompiler({ variables: { self: 'dyn', i: 'dyn' } });
-  const self = celValue(OBJECT, undefined);
+  const self = celValue(OBJECT, undefined, new Budget(STEPS, 'self'));
   const counts = { refused: 0, failed: 0, values: 0 };
   for (let round = 0; round < ROUNDS; round++) {
     const source = expression(1 + random(4));

@@ -1,6 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { isList } from './equality.ts';
-import { type Code, type Frame, hasMember, rangeOf, type Scope, truth, UnsupportedExpression } from './frame.ts';
+import { type Code, FAILURE_STEPS, type Frame, hasMember, rangeOf, type Scope, truth, UnsupportedExpression } from './frame.ts';
 import { lookUp } from './operators.ts';
 import { CelError, failed, MapValue, Optional, type Value } from './values.ts';
 
@@ -36,7 +36,7 @@ function hasMacro({ receiver, args: [arg], scope, compile }: MacroCall): Code | 
   if (receiver !== undefined || arg === undefined) return undefined;
   if (arg.op !== '.' && arg.op !== '.?') throw new UnsupportedExpression('has() needs the member of an object: has(self.name)');
   const [object, name] = [compile(arg.args[0], scope), arg.args[1]];
-  return (frame) => hasMember(object(frame), name);
+  return (frame) => hasMember(object(frame), name, frame.budget);
 }
 
 function bindMacro({ receiver, args: [name, init, body], scope, compile }: MacroCall): Code | undefined {
@@ -81,15 +81,15 @@ function comprehension(call: MacroCall, bodies: number, made: Comprehension): Co
 function walker(range: Code, first: number, second: number | undefined): Walk {
   return (frame, visit) => {
     const collection = range(frame);
-    const items = rangeOf(collection);
+    const items = rangeOf(collection, frame.budget);
     const isIndexed = isList(collection);
     for (let at = 0; at < items.length; at++) {
       frame.budget.take(1);
-      const item = items[at]!;
+      const item = items.at(at);
       if (second === undefined) frame.slots[first] = item;
       else {
         frame.slots[first] = isIndexed ? BigInt(at) : item;
-        frame.slots[second] = isIndexed ? item : lookUp(collection, item);
+        frame.slots[second] = isIndexed ? item : lookUp(collection, item, frame.budget);
       }
       if (!visit(item, isIndexed ? BigInt(at) : item)) return;
     }
@@ -107,6 +107,7 @@ function quantifier(decisive: boolean): Comprehension {
           decided = truth(body!(frame)) === decisive;
         } catch (error) {
           if (!(error instanceof CelError)) throw error;
+          frame.budget.take(FAILURE_STEPS);
           failure ??= error;
         }
         return !decided;
@@ -163,7 +164,7 @@ function mapOf({ walk, filter, body }: Transform): Code {
   return (frame) => {
     const result = new MapValue();
     walk(frame, (_item, key) => {
-      if (filter === undefined || truth(filter(frame))) result.set(key, body(frame));
+      if (filter === undefined || truth(filter(frame))) result.set(key, body(frame), frame.budget);
       return true;
     });
     return result;

@@ -1,10 +1,12 @@
 import type { Budget } from './budget.ts';
-import { compare, equal, isList, isMap, itemsOf, keyReader, lengthOf } from './equality.ts';
+import { compare, equal, isList, isMap, itemAt, itemsOf, keyReader, lengthOf, memberOf } from './equality.ts';
 import { CelError, Duration, failed, ListView, Optional, Timestamp, Uint, type Value } from './values.ts';
 
 type Binary = (a: Value, b: Value, budget: Budget) => Value;
 
 const INT = { least: -(2n ** 63n), most: 2n ** 63n - 1n };
+/** The years 1 to 9999. */
+const TIME = { least: -62_135_596_800n * 10n ** 9n, most: 253_402_300_800n * 10n ** 9n - 1n };
 const UINT = { least: 0n, most: 2n ** 64n - 1n };
 
 export const BINARY: Readonly<Record<string, Binary>> = {
@@ -18,7 +20,7 @@ export const BINARY: Readonly<Record<string, Binary>> = {
   '+': add,
   '-': (a, b) => {
     if (a instanceof Timestamp && b instanceof Timestamp) return new Duration(ranged(a.nanoseconds - b.nanoseconds, INT));
-    if (a instanceof Timestamp && b instanceof Duration) return new Timestamp(a.nanoseconds - b.nanoseconds);
+    if (a instanceof Timestamp && b instanceof Duration) return new Timestamp(ranged(a.nanoseconds - b.nanoseconds, TIME));
     if (a instanceof Duration && b instanceof Duration) return new Duration(ranged(a.nanoseconds - b.nanoseconds, INT));
     return arithmetic(a, b, '-', { whole: (x, y) => x - y, real: (x, y) => x - y });
   },
@@ -64,28 +66,29 @@ function add(a: Value, b: Value, budget: Budget): Value {
   if (isList(a) && isList(b)) return addLists(a, b, budget);
   if (a instanceof Uint8Array && b instanceof Uint8Array) {
     budget.take(Math.ceil((a.length + b.length) / 10));
-    return new Uint8Array([...a, ...b]);
+    return Buffer.concat([a, b]);
   }
   if (a instanceof Duration && b instanceof Duration) return new Duration(ranged(a.nanoseconds + b.nanoseconds, INT));
-  if (a instanceof Timestamp && b instanceof Duration) return new Timestamp(a.nanoseconds + b.nanoseconds);
-  if (a instanceof Duration && b instanceof Timestamp) return new Timestamp(a.nanoseconds + b.nanoseconds);
+  if (a instanceof Timestamp && b instanceof Duration) return new Timestamp(ranged(a.nanoseconds + b.nanoseconds, TIME));
+  if (a instanceof Duration && b instanceof Timestamp) return new Timestamp(ranged(a.nanoseconds + b.nanoseconds, TIME));
   return arithmetic(a, b, '+', { whole: (x, y) => x + y, real: (x, y) => x + y });
 }
 
 /** Sets are united; of list maps, items of the second list take the place of those with the same keys. */
 function addLists(a: readonly Value[] | ListView, b: readonly Value[] | ListView, budget: Budget): Value {
-  budget.take(lengthOf(a) + lengthOf(b));
+  const items = [...itemsOf(a, budget), ...itemsOf(b, budget)];
   const node = a instanceof ListView ? a.node : undefined;
-  if (node?.listType !== 'set' && node?.listType !== 'map') return [...itemsOf(a), ...itemsOf(b)];
+  if (node?.listType !== 'set' && node?.listType !== 'map') return items;
   const keyOf = keyReader(node.listType === 'map' ? node.listMapKeys : undefined, budget);
-  return [...new Map([...itemsOf(a), ...itemsOf(b)].map((item) => [keyOf(item), item])).values()];
+  return [...new Map(items.map((item) => [keyOf(item), item])).values()];
 }
 
 function contains(item: Value, collection: Value, budget: Budget): boolean {
-  if (isMap(collection)) return collection.get(item) !== undefined;
+  if (isMap(collection)) return memberOf(collection, item, budget) !== undefined;
   if (!isList(collection)) return noOverload('in');
   budget.take(lengthOf(collection));
-  return itemsOf(collection).some((each) => equal(each, item, budget));
+  for (let at = 0; at < lengthOf(collection); at++) if (equal(itemAt(collection, at, budget)!, item, budget)) return true;
+  return false;
 }
 
 export function negate(value: Value): Value {
@@ -95,22 +98,22 @@ export function negate(value: Value): Value {
 }
 
 /** What stands under a key or at an index; undefined where nothing does. */
-export function lookUp(collection: Value, key: Value): Value | undefined {
-  if (isMap(collection)) return collection.get(key);
+export function lookUp(collection: Value, key: Value, budget: Budget): Value | undefined {
+  if (isMap(collection)) return memberOf(collection, key, budget);
   if (!isList(collection)) throw new CelError('no such overload: only lists, maps and objects have parts');
   const at = key instanceof Uint ? Number(key.value) : typeof key === 'bigint' || typeof key === 'number' ? Number(key) : -1;
-  return Number.isInteger(at) && at >= 0 ? itemsOf(collection)[at] : undefined;
+  return Number.isInteger(at) && at >= 0 ? itemAt(collection, at, budget) : undefined;
 }
 
 /** The part of a value; of an optional value, an optional part. */
-export function select(collection: Value, key: Value): Value {
-  if (collection instanceof Optional) return selectOptional(collection, key);
-  return lookUp(collection, key) ?? noPart(collection, key);
+export function select(collection: Value, key: Value, budget: Budget): Value {
+  if (collection instanceof Optional) return selectOptional(collection, key, budget);
+  return lookUp(collection, key, budget) ?? noPart(collection, key);
 }
 
-export function selectOptional(collection: Value, key: Value): Value {
+export function selectOptional(collection: Value, key: Value, budget: Budget): Value {
   const inner = collection instanceof Optional ? collection.value : collection;
-  const value = inner === undefined ? undefined : lookUp(inner, key);
+  const value = inner === undefined ? undefined : lookUp(inner, key, budget);
   return value === undefined ? Optional.none : new Optional(value);
 }
 

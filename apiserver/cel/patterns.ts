@@ -1,11 +1,14 @@
 import { RE2JS } from 're2js';
 import type { Budget } from './budget.ts';
+import { keptBy } from './kept.ts';
 
 /** The longest regular expression. */
-const PATTERN_CHARACTERS = 4096;
+export const PATTERN_CHARACTERS = 4096;
 /** The largest program that a regular expression may become: repetitions are written out ("a{3}" is "aaa"). */
-const PROGRAM_INSTRUCTIONS = 5000;
-/** Compiled expressions that are kept; the oldest makes room. */
+export const PROGRAM_INSTRUCTIONS = 5000;
+/** Steps of compiling one character, or one instruction. */
+const COMPILE_STEPS = 5;
+/** Compiled expressions that are kept. */
 const KEPT_PATTERNS = 1000;
 
 /** A regular expression in RE2's syntax. Time is bounded by its size times the text's length. */
@@ -16,21 +19,29 @@ export interface Pattern {
   findAll(text: string, most: number, budget: Budget): string[];
 }
 
-const kept = new Map<string, Pattern>();
+const patterns = keptBy(KEPT_PATTERNS, (source): Pattern | RangeError => {
+  try {
+    return newPattern(source);
+  } catch (error) {
+    if (error instanceof RangeError) return error;
+    throw error;
+  }
+});
 
-/** Compiles an expression, or finds it among those that are kept. Throws RangeError with the reason as a clause. */
-export function compilePattern(source: string): Pattern {
-  const found = kept.get(source);
-  if (found !== undefined) return found;
-  const pattern = newPattern(source);
-  if (kept.size >= KEPT_PATTERNS) kept.delete(kept.keys().next().value!);
-  kept.set(source, pattern);
+/**
+ * Compiles an expression, or finds it among those that are kept. Takes the steps of compiling it, once for the same
+ * work. Throws RangeError with the reason as a clause.
+ */
+export function compilePattern(source: string, budget?: Budget): Pattern {
+  if (source.length > PATTERN_CHARACTERS)
+    throw new RangeError(`has ${source.length} characters, the limit is ${PATTERN_CHARACTERS}: write it shorter`);
+  budget?.prepare(`pattern ${source}`, COMPILE_STEPS * (source.length + Math.min(programSize(source), PROGRAM_INSTRUCTIONS)));
+  const pattern = patterns(source);
+  if (pattern instanceof RangeError) throw pattern;
   return pattern;
 }
 
 function newPattern(source: string): Pattern {
-  if (source.length > PATTERN_CHARACTERS)
-    throw new RangeError(`has ${source.length} characters, the limit is ${PATTERN_CHARACTERS}: write it shorter`);
   if (programSize(source) > PROGRAM_INSTRUCTIONS)
     throw new RangeError(`is too large once its repetitions are written out: use smaller counts within {}`);
   const compiled = compiledBy(source);

@@ -1,5 +1,12 @@
+import { PREPARED } from './budget.ts';
+import { keptBy } from './kept.ts';
+
 const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?([Zz]|([+-])(\d{2}):(\d{2})))?$/;
 const SECOND = 1_000_000_000n;
+/** Formats of times in zones that are kept; to make one takes as long as some hundred times in it. */
+const KEPT_ZONES = 2 * PREPARED;
+/** The longest name of a zone. */
+const ZONE_CHARACTERS = 100;
 
 /** Reads a date, or a time with its zone, as nanoseconds since 1970; undefined for another text. */
 export function parseTimestamp(text: string): bigint | undefined {
@@ -36,22 +43,20 @@ export function partsOf(nanoseconds: bigint, zone: string): Date | undefined {
     const offset = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1);
     return new Date(milliseconds + offset * 60_000);
   }
+  const format = zone.length > ZONE_CHARACTERS ? undefined : formats(zone);
+  if (format === undefined) return undefined;
+  const parts = Object.fromEntries(format.formatToParts(milliseconds).map(({ type, value }) => [type, Number(value)]));
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+  return new Date(Date.UTC(year, month - 1, day, hour, minute, second, ((milliseconds % 1000) + 1000) % 1000));
+}
+
+const formats = keptBy(KEPT_ZONES, (timeZone): Intl.DateTimeFormat | undefined => {
+  const numeric = 'numeric';
+  const units = { year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, second: numeric } as const;
   try {
-    const format = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
-    const parts = Object.fromEntries(format.formatToParts(milliseconds).map(({ type, value }) => [type, Number(value)]));
-    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
-    return new Date(Date.UTC(year, month - 1, day, hour, minute, second, ((milliseconds % 1000) + 1000) % 1000));
+    return new Intl.DateTimeFormat('en-US', { timeZone, hourCycle: 'h23', ...units });
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;
   }
-}
+});

@@ -1,8 +1,12 @@
 import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
 import { bytesOf, parseDuration } from '../schema/formats.ts';
 import type { SchemaNode } from '../schema/schema-node.ts';
+import type { Budget } from './budget.ts';
 import { escapeName, unescapeName } from './escape.ts';
 import { parseTimestamp } from './timestamps.ts';
+
+/** Characters of a time, or of a duration; longer texts are none. */
+const CLOCK_CHARACTERS = 200;
 
 /** An expression failed on a value: no such key, division by zero, a text that is no number. */
 export class CelError extends Error {
@@ -78,14 +82,17 @@ export type Value =
 export class MapValue {
   readonly #entries = new Map<string | bigint | boolean, Value>();
 
-  set(key: Value, value: Value): void {
+  /** Takes steps for a long key: it is compared with the ones that are there. */
+  set(key: Value, value: Value, budget: Budget): void {
+    takeKey(key, budget);
     const plain = key instanceof Uint ? key.value : key;
     if (typeof plain !== 'string' && typeof plain !== 'bigint' && typeof plain !== 'boolean')
       throw new CelError('unsupported key type: keys of maps are strings, whole numbers and booleans');
     this.#entries.set(plain, value);
   }
 
-  get(key: Value): Value | undefined {
+  get(key: Value, budget: Budget): Value | undefined {
+    takeKey(key, budget);
     const plain = key instanceof Uint ? key.value : typeof key === 'number' && Number.isInteger(key) ? BigInt(key) : key;
     return this.#entries.get(plain as string);
   }
@@ -99,20 +106,20 @@ export class MapValue {
   }
 }
 
-/** A list of an object; its items become values when they are first looked at. */
+/** A list of an object; its items become values one by one, when they are looked at. */
 export class ListView {
   readonly json: readonly Json[];
   readonly node: SchemaNode | undefined;
-  #items: Value[] | undefined;
 
   constructor(json: readonly Json[], node: SchemaNode | undefined) {
     this.json = json;
     this.node = node;
   }
 
-  get items(): readonly Value[] {
-    this.#items ??= this.json.map((item) => celValue(item, this.node?.items));
-    return this.#items;
+  /** Undefined where there is no item. */
+  at(index: number, budget: Budget): Value | undefined {
+    const item = this.json[index];
+    return item === undefined ? undefined : celValue(item, this.node?.items, budget);
   }
 }
 
@@ -161,31 +168,54 @@ export class ObjectView {
     return this.node?.properties === undefined && (this.node === undefined || this.node.additionalProperties !== undefined);
   }
 
-  get(key: Value): Value | undefined {
+  get(key: Value, budget: Budget): Value | undefined {
     if (typeof key !== 'string') return undefined;
+    takeKey(key, budget);
     if (this.isMap) {
       const { additionalProperties: values } = this.node ?? {};
-      return Object.hasOwn(this.json, key) ? celValue(this.json[key]!, values === true ? undefined : values) : undefined;
+      return Object.hasOwn(this.json, key) ? celValue(this.json[key]!, values === true ? undefined : values, budget) : undefined;
     }
     const name = unescapeName(key);
     const property = this.node?.properties?.get(name);
     if (property === undefined || !Object.hasOwn(this.json, name)) return undefined;
     const value = this.json[name]!;
     // A null of a property that may be null is an absent one, as in Kubernetes.
-    return value === null && property.nullable ? undefined : celValue(value, property);
+    return value === null && property.nullable ? undefined : celValue(value, property, budget);
   }
 
-  keys(): string[] {
-    if (this.isMap) return Object.keys(this.json);
-    return Object.keys(this.json).flatMap((name) => {
-      return this.node?.properties?.has(name) ? (escapeName(name) ?? []) : [];
-    });
+  /** Takes a step for each key: of a large object they are made anew at every call. */
+  keys(budget: Budget): string[] {
+    const names = Object.keys(this.json);
+    budget.take(names.length);
+    if (this.isMap || this.node === undefined) return names;
+    const reached = escapedNames(this.node);
+    return names.flatMap((name) => reached.get(name) ?? []);
   }
 }
 
-/** A value of an object, by its schema; where there is none, whole numbers are ints and others doubles. */
-export function celValue(json: Json, node: SchemaNode | undefined): Value {
-  if (typeof json === 'string') return textValue(json, node?.format);
+const escaped = new WeakMap<SchemaNode, ReadonlyMap<string, string>>();
+
+/** The properties of a node that expressions reach, with the names that they have there. */
+function escapedNames(node: SchemaNode): ReadonlyMap<string, string> {
+  let names = escaped.get(node);
+  if (names === undefined) {
+    const entries = [...(node.properties?.keys() ?? [])].map((name) => [name, escapeName(name)] as const);
+    names = new Map(entries.filter((each): each is readonly [string, string] => each[1] !== undefined));
+    escaped.set(node, names);
+  }
+  return names;
+}
+
+function takeKey(key: Value, budget: Budget): void {
+  if (typeof key === 'string') budget.take(Math.floor(key.length / 32));
+}
+
+/**
+ * A value of an object, by its schema; where there is none, whole numbers are ints and others doubles. Takes the steps
+ * of decoding a text.
+ */
+export function celValue(json: Json, node: SchemaNode | undefined, budget: Budget): Value {
+  if (typeof json === 'string') return textValue(json, node?.format, budget);
   if (typeof json === 'number') {
     if (node?.type === 'number') return json;
     return Number.isInteger(json) ? BigInt(json) : json;
@@ -196,19 +226,27 @@ export function celValue(json: Json, node: SchemaNode | undefined): Value {
   return json;
 }
 
-function textValue(text: string, format: string | undefined): Value {
+function textValue(text: string, format: string | undefined, budget: Budget): Value {
   switch (format) {
     case 'byte':
+      budget.take(Math.ceil(text.length / 10));
       return bytesOf(text);
     case 'date':
     case 'date-time':
     case 'datetime':
+      readClock(text, budget);
       return new Timestamp(parseTimestamp(text) ?? failed(`"${text.slice(0, 60)}" is no time`));
     case 'duration':
+      readClock(text, budget);
       return new Duration(parseDuration(text) ?? failed(`"${text.slice(0, 60)}" is no duration`));
     default:
       return text;
   }
+}
+
+/** Takes the steps of reading a time or a duration: one for each character of what may be one. */
+export function readClock(text: string, budget: Budget): void {
+  budget.take(Math.min(text.length, CLOCK_CHARACTERS));
 }
 
 export function failed(why: string): never {

@@ -30,22 +30,28 @@ export function definitionRules(readDefinition: DefinitionReader): Admission {
 
 async function checkSchemas(next: CustomResourceDefinition, previous: CustomResourceDefinition | undefined): Promise<void> {
   const { compileSchema } = await loadSchemaEngine();
-  const violationsOf = (raw: Uint8Array, path: string) => compileSchema(readSchema(raw), { path }).violations ?? [];
-  const found = (next.spec?.versions ?? []).flatMap((version, i) => {
-    const before = previous?.spec?.versions?.find(({ name }) => name === version.name);
-    const raw = changedSchema(version, before);
-    return raw ? violationsOf(raw, `spec.versions[${i}].schema.openAPIV3Schema`) : [];
+  const rules = { count: 0 };
+  const schemas = (next.spec?.versions ?? []).flatMap((version, i) => {
+    const raw = version.schema?.openAPIV3Schema?.raw;
+    const isStored = isSame(
+      raw,
+      previous?.spec?.versions?.find(({ name }) => name === version.name),
+    );
+    return raw ? [{ raw, options: { path: `spec.versions[${i}].schema.openAPIV3Schema`, isStored, rules } }] : [];
   });
+  if (schemas.every(({ options }) => options.isStored)) return;
+  // Those that have not changed come first: they are counted, but not refused any more.
+  for (const { raw, options } of schemas) if (options.isStored) compileSchema(readSchema(raw), options);
+  const found = schemas.flatMap(({ raw, options }) =>
+    options.isStored ? [] : (compileSchema(readSchema(raw), options).violations ?? []),
+  );
   if (found.length > 0) throw invalid({ kind: 'CustomResourceDefinition', name: next.metadata?.name ?? '' }, found);
 }
 
-/** The schema of a version; undefined where it has none, or the one that it had before. */
-function changedSchema(
-  version: CustomResourceDefinitionVersion,
-  previous: CustomResourceDefinitionVersion | undefined,
-): Uint8Array | undefined {
-  const [raw, before] = [version, previous].map((each) => each?.schema?.openAPIV3Schema?.raw);
-  return raw && before && Buffer.compare(raw, before) === 0 ? undefined : raw;
+/** Whether a version had the same schema before. */
+function isSame(raw: Uint8Array | undefined, previous: CustomResourceDefinitionVersion | undefined): boolean {
+  const before = previous?.schema?.openAPIV3Schema?.raw;
+  return raw !== undefined && before !== undefined && Buffer.compare(raw, before) === 0;
 }
 
 /** A schema is carried as JSON, which the codec has checked. */

@@ -1,9 +1,10 @@
 import type { MapType } from '../../api/apply/field-type.ts';
 import { toJson } from '../../api/codec/json.ts';
-import { internal } from '../../api/errors/index.ts';
+import { type ErrorSubject, internal, invalid } from '../../api/errors/index.ts';
 import type { CustomRules } from '../../api/kinds/custom/custom-kind.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { Json, JsonObject } from '../../api/meta/merge-patch.ts';
+import type { AnyObject } from '../registry/any-object.ts';
 import type { CompiledSchema } from '../schema/compiled-schema.ts';
 import { fieldTypeOfKind } from '../schema/field-type-of.ts';
 import { loadedSchemaEngine } from './schema-engine.ts';
@@ -26,7 +27,10 @@ export function schemaRules({ names, read }: SchemaSource): CustomRules {
   const jsonOf = (object: object): JsonObject => toJson(names, object);
   return {
     prune: (object) => onMembers(object, (members) => schema().prune(members)),
-    defaults: (object) => onMembers(object, (members) => schema().applyDefaults(members)),
+    defaults(object) {
+      const violations = onMembers(object, (members) => schema().applyDefaults(members));
+      if (violations.length > 0) throw invalid(subjectOf(names, object), violations);
+    },
     validate: (next, previous) => schema().validate(jsonOf(next), previous && jsonOf(previous)),
     fieldType() {
       fieldType ??= fieldTypeOfKind(schema().root);
@@ -40,6 +44,11 @@ function compile({ apiVersion, kind }: SchemaSource['names'], json: Json): Compi
   if (schema) return schema;
   const [first] = violations;
   throw internal(`the stored schema of ${apiVersion} ${kind} cannot be compiled: ${first?.field}: ${first?.description}`);
+}
+
+function subjectOf({ kind }: SchemaSource['names'], { metadata = {} }: AnyObject): ErrorSubject {
+  const { name, generateName = '', namespace } = metadata;
+  return { kind, name: name || generateName, ...(namespace && { namespace }) };
 }
 
 /** Changes the members of an object that are JSON: all but its metadata, which a schema always knows. */

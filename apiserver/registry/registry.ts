@@ -2,6 +2,7 @@ import { internal, notFound } from '../../api/errors/index.ts';
 import type {
   CustomResourceDefinition,
   GetRequest,
+  IngressClass,
   LimitRange,
   Node,
   PriorityClass,
@@ -10,6 +11,7 @@ import type {
 } from '../../api/generated/types.ts';
 import type { KindName } from '../../api/kinds/index.ts';
 import { type Admission, composeAdmission } from '../admission/admission.ts';
+import { defaultIngressClassRules } from '../admission/default-ingress-class.ts';
 import { defaultStorageClassRules } from '../admission/default-storage-class.ts';
 import { limitRangeRules } from '../admission/limit-range.ts';
 import { mirrorPods } from '../admission/mirror-pods.ts';
@@ -85,6 +87,7 @@ export function createRegistry(
       : []),
     limitRangeRules(listRanges),
     defaultStorageClassRules(() => listShared('StorageClass') as Promise<StorageClass[]>),
+    defaultIngressClassRules(() => listShared('IngressClass') as Promise<IngressClass[]>),
     podSecurityRules((name) => readShared('Namespace', name)),
     definitionRules((name) => readShared('CustomResourceDefinition', name) as Promise<CustomResourceDefinition | undefined>),
     mirrorPods((name) => readShared('Node', name) as Promise<Node | undefined>),

@@ -17,7 +17,8 @@ import type {
   UserInfo,
 } from '../../api/generated/types.ts';
 import { parseFieldSelector } from '../../api/meta/fields.ts';
-import { checkSelectorLength, checkSelectorTerms } from '../../api/meta/selector-bounds.ts';
+import { parseLabelSelector } from '../../api/meta/labels.ts';
+import { checkSelectorTerms } from '../../api/meta/selector-bounds.ts';
 import { type AccountTokens, TOKEN_ISSUER } from '../authn/accounts/account-tokens.ts';
 import { type Identity, isMaster, isNode, known } from '../authn/identity.ts';
 import type { TokenTable } from '../authn/tokens.ts';
@@ -176,7 +177,7 @@ function attributesIn(wanted: ResourceAttributes): Attributes {
   const selected: Record<string, string> = {};
   const requirements = [...(fieldSelector?.requirements ?? []), ...(labelSelector?.requirements ?? [])];
   checkSelectorTerms('fieldSelector', requirements.length + requirements.flatMap(({ values = [] }) => values).length);
-  checkSelectorLength('labelSelector', labelSelector?.rawSelector ?? '');
+  parseLabelSelector(labelSelector?.rawSelector ?? '');
   for (const { field, operator, value } of parseFieldSelector(fieldSelector?.rawSelector ?? '').requirements)
     if (operator === '=') selected[field] = value;
   for (const { key = '', operator, values = [] } of fieldSelector?.requirements ?? [])

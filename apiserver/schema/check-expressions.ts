@@ -1,7 +1,7 @@
 import type { FieldViolation } from '../../api/errors/index.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { isJsonObject, type Json } from '../../api/meta/merge-patch.ts';
-import { Budget, BudgetExceeded } from '../cel/budget.ts';
+import { type Budget, BudgetExceeded } from '../cel/budget.ts';
 import { CelError, celValue, ObjectView, Optional, resourceNode, type Value } from '../cel/values.ts';
 import { schemaOfMember } from './defaults.ts';
 import { entry, member, placeText } from './paths.ts';
@@ -52,8 +52,6 @@ function checkRule(code: RuleCode, judged: Judged, walk: RuleWalk): void {
   const { rule, condition, usesOldSelf } = code;
   const old = before === null ? undefined : before;
   if (usesOldSelf && old === undefined && rule.optionalOldSelf !== true) return;
-  const valueAt = (json: Json): Value =>
-    node === walk.root && isJsonObject(json) ? new ObjectView(json, resourceNode(node)) : celValue(json, node);
   const refuse = (why: string) => {
     if (usesOldSelf || old === undefined || !equalValues(old, value)) walk.violations.push(violationOf(code, judged, why));
   };
@@ -61,8 +59,10 @@ function checkRule(code: RuleCode, judged: Judged, walk: RuleWalk): void {
     refuse(`the rule of the stored schema cannot be evaluated: ${code.why}`);
     return;
   }
-  const budget = new Budget(Math.min(RULE_STEPS, walk.budget.left), rule.rule);
+  const budget = walk.budget.part(RULE_STEPS, rule.rule);
   const steps = budget.left;
+  const valueAt = (json: Json): Value =>
+    node === walk.root && isJsonObject(json) ? new ObjectView(json, resourceNode(node)) : celValue(json, node, budget);
   try {
     const self = valueAt(value);
     const variables = {

@@ -4,7 +4,7 @@ import { Budget, BudgetExceeded } from '../cel/budget.ts';
 import { checkDefaults } from './check-defaults.ts';
 import { checkExpressions } from './check-expressions.ts';
 import type { CompiledSchema, SchemaOptions, SchemaResult } from './compiled-schema.ts';
-import { applyDefaults } from './defaults.ts';
+import { applyDefaults, DEFAULT_VALUES } from './defaults.ts';
 import { prune } from './prune.ts';
 import { readNode } from './read-schema.ts';
 import type { Reading } from './reading.ts';
@@ -27,7 +27,8 @@ const RULES_STEPS = 1_000_000;
  * rules hold, or the violations say where in the definition something is wrong, and what to do.
  */
 export function compileSchema(json: Json | undefined, options: SchemaOptions): SchemaResult {
-  const reading: Reading = { violations: [], nodes: 0, isStored: options.isStored === true };
+  const { isStored = false, rules: count = { count: 0 } } = options;
+  const reading: Reading = { violations: [], nodes: 0, isStored, rules: count, instructions: 0 };
   const root = readNode(json, options.path, reading);
   const { violations } = reading;
   if (violations.length === 0) violations.push(...checkStructure(root, options.path));
@@ -45,10 +46,21 @@ export function compileSchema(json: Json | undefined, options: SchemaOptions): S
 function compiledSchema(root: SchemaNode, rules: Rules): CompiledSchema {
   return {
     root,
-    applyDefaults: (object: JsonObject) => applyDefaults(object, root),
+    applyDefaults: (object: JsonObject) => setDefaults(object, root),
     prune: (object: JsonObject) => prune(object, root),
     validate: (object: JsonObject, before?: JsonObject) => judge(object, root, rules, before),
   };
+}
+
+function setDefaults(object: JsonObject, root: SchemaNode): FieldViolation[] {
+  try {
+    applyDefaults(object, root);
+    return [];
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    const why = `the defaults of the schema write more than ${DEFAULT_VALUES} values into the object: give it fewer items`;
+    return [invalidAt('', 'object', why)];
+  }
 }
 
 /** Violations after which rules are not run: they rely on what the schema says. */

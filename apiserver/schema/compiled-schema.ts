@@ -10,6 +10,13 @@ export interface SchemaOptions {
    * and compiled when an object first needs them. Reading 20 KB of schema takes well below a millisecond then.
    */
   readonly isStored?: boolean;
+  /** Counts the rules of several versions of a kind together; absent: the schema is the only one. */
+  readonly rules?: RuleCount;
+}
+
+/** The rules of a definition that were read so far. */
+export interface RuleCount {
+  count: number;
 }
 
 /** Either the compiled schema, or what is wrong with it: all of it, each with its path and what to do. */
@@ -33,9 +40,10 @@ export interface CompiledSchema {
   readonly root: SchemaNode;
   /**
    * Sets what is missing and has a default, at all levels, in place. A null that is not nullable counts as missing:
-   * without a default it is removed.
+   * without a default it is removed. Gives a violation, and stops, when it would write more values than an object may
+   * have.
    */
-  applyDefaults(object: JsonObject): void;
+  applyDefaults(object: JsonObject): FieldViolation[];
   /** Removes what the schema does not know, in place. Returns the paths of what was removed, at most 100 of them. */
   prune(object: JsonObject): string[];
   /**

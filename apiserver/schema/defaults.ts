@@ -1,22 +1,27 @@
 import { isJsonObject, type Json, type JsonObject, setMember } from '../../api/meta/merge-patch.ts';
+import { Budget } from '../cel/budget.ts';
 import type { SchemaNode } from './schema-node.ts';
+
+/**
+ * Values that defaults may write into one object; a hundred characters of text count as one. An object of more elements
+ * is refused anyway.
+ */
+export const DEFAULT_VALUES = 10_000;
 
 /**
  * Sets the defaults of what is missing, in place, as Kubernetes does: a default is copied, and completed by those of
  * its own parts; a null counts as missing where the schema is not nullable. Nulls that are not nullable and have no
- * default are removed afterwards.
+ * default are removed afterwards. Throws BudgetExceeded once the values that it writes exceed the budget.
  */
-export function applyDefaults(value: Json, node: SchemaNode): void {
-  if (isJsonObject(value)) defaultMembers(value, node);
-  else if (Array.isArray(value) && node.items !== undefined) defaultItems(value, node.items);
+export function applyDefaults(value: Json, node: SchemaNode, budget = new Budget(DEFAULT_VALUES, 'defaults')): void {
+  if (isJsonObject(value)) defaultMembers(value, node, budget);
+  else if (Array.isArray(value) && node.items !== undefined) defaultItems(value, node.items, budget);
 }
 
-function defaultMembers(object: JsonObject, node: SchemaNode): void {
-  for (const [name, property] of node.properties ?? []) {
-    if (property.default === undefined) continue;
+function defaultMembers(object: JsonObject, node: SchemaNode, budget: Budget): void {
+  for (const [name, property] of propertiesWithDefault(node))
     if (!Object.hasOwn(object, name) || isRefusedNull(object[name], property))
-      setMember(object, name, structuredClone(property.default));
-  }
+      setMember(object, name, copyOf(property.default!, budget));
   for (const name of Object.keys(object)) {
     const inner = schemaOfMember(node, name);
     if (inner === undefined) continue;
@@ -25,17 +30,39 @@ function defaultMembers(object: JsonObject, node: SchemaNode): void {
         delete object[name];
         continue;
       }
-      setMember(object, name, structuredClone(inner.default));
+      setMember(object, name, copyOf(inner.default, budget));
     }
-    applyDefaults(object[name]!, inner);
+    applyDefaults(object[name]!, inner, budget);
   }
 }
 
-function defaultItems(list: Json[], items: SchemaNode): void {
+function defaultItems(list: Json[], items: SchemaNode, budget: Budget): void {
   for (let at = 0; at < list.length; at++) {
-    if (items.default !== undefined && isRefusedNull(list[at], items)) list[at] = structuredClone(items.default);
-    applyDefaults(list[at]!, items);
+    if (items.default !== undefined && isRefusedNull(list[at], items)) list[at] = copyOf(items.default, budget);
+    applyDefaults(list[at]!, items, budget);
   }
+}
+
+const withDefault = new WeakMap<SchemaNode, readonly (readonly [string, SchemaNode])[]>();
+
+/** Found once: a list may have thousands of items, and their schema thousands of properties without a default. */
+function propertiesWithDefault(node: SchemaNode): readonly (readonly [string, SchemaNode])[] {
+  let found = withDefault.get(node);
+  if (found === undefined) {
+    found = [...(node.properties ?? [])].filter(([, property]) => property.default !== undefined);
+    withDefault.set(node, found);
+  }
+  return found;
+}
+
+/** A copy that takes its size of the budget, before it is made. */
+function copyOf(value: Json, budget: Budget): Json {
+  budget.take(typeof value === 'string' ? 1 + Math.floor(value.length / 100) : 1);
+  if (Array.isArray(value)) return value.map((item) => copyOf(item, budget));
+  if (!isJsonObject(value)) return value;
+  const copy: JsonObject = {};
+  for (const name of Object.keys(value)) setMember(copy, name, copyOf(value[name]!, budget));
+  return copy;
 }
 
 function isRefusedNull(value: Json | undefined, node: SchemaNode): boolean {

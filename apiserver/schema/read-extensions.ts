@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
-import { isTextList, type Reading, readFlag } from './reading.ts';
+import { admitRules, isTextList, type Reading, readFlag } from './reading.ts';
 import type { ListType, MapType, SchemaNode, ValidationRule } from './schema-node.ts';
 import { forbiddenAt, invalidAt, requiredAt, unsupportedAt } from './schema-violations.ts';
 
@@ -74,6 +74,7 @@ function readRules(json: JsonObject, path: string, reading: Reading): Pick<Schem
     reading.violations.push(invalidAt(at, list, `must be a list of at most ${RULES} rules`));
     return {};
   }
+  if (!admitRules(at, list.length, reading)) return {};
   const validations = list.flatMap((each, index) => readRule(each, `${at}[${index}]`, reading) ?? []);
   return validations.length === 0 ? {} : { validations };
 }

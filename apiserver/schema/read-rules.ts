@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
 import { compilePattern } from '../cel/patterns.ts';
-import { admitNode, isTextList, type Reading, readFlag, readText, readType } from './reading.ts';
+import { admitNode, admitPattern, isTextList, type Reading, readFlag, readText, readType } from './reading.ts';
 import type { NestedRules, SchemaNode, ValueRules } from './schema-node.ts';
 import { forbiddenAt, invalidAt } from './schema-violations.ts';
 
@@ -52,7 +52,7 @@ function readPattern(json: JsonObject, path: string, reading: Reading): ValueRul
   if (pattern === undefined || pattern === '') return {};
   if (!reading.isStored) {
     try {
-      compilePattern(pattern);
+      if (admitPattern(`${path}.pattern`, pattern, reading)) compilePattern(pattern);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       const why = `must be a valid regular expression, but isn't: ${error.message}`;

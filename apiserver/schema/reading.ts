@@ -1,5 +1,7 @@
 import type { FieldViolation } from '../../api/errors/index.ts';
 import type { Json, JsonObject } from '../../api/meta/merge-patch.ts';
+import { PATTERN_CHARACTERS, PROGRAM_INSTRUCTIONS, programSize } from '../cel/patterns.ts';
+import type { RuleCount } from './compiled-schema.ts';
 import type { SchemaType } from './schema-node.ts';
 import { forbiddenAt, invalidAt, unsupportedAt } from './schema-violations.ts';
 
@@ -7,6 +9,10 @@ import { forbiddenAt, invalidAt, unsupportedAt } from './schema-violations.ts';
 export const SCHEMA_LEVELS = 64;
 /** Nodes of a schema, those within allOf, anyOf, oneOf and not counted. */
 const SCHEMA_NODES = 20_000;
+/** Instructions of all regular expressions of a schema: so many take some tenths of a second to compile. */
+const SCHEMA_INSTRUCTIONS = 100_000;
+/** Rules in CEL of a definition: each takes about a millisecond to compile. */
+const DEFINITION_RULES = 500;
 
 export const SCHEMA_TYPES: readonly SchemaType[] = ['object', 'array', 'string', 'integer', 'number', 'boolean'];
 
@@ -16,6 +22,36 @@ export interface Reading {
   /** The schema was accepted before: what takes long to check is not checked again. */
   readonly isStored: boolean;
   nodes: number;
+  /** Rules in CEL, also of the other versions of the definition. */
+  readonly rules: RuleCount;
+  hasTooManyRules?: boolean;
+  /** Instructions of the regular expressions that were compiled, at most. */
+  instructions: number;
+}
+
+/** Counts a regular expression; false, with a violation for the first one, where the schema has too many. */
+export function admitPattern(path: string, pattern: string, reading: Reading): boolean {
+  const before = reading.instructions;
+  // One that is too large by itself is refused when it is compiled.
+  reading.instructions += Math.min(programSize(pattern.slice(0, PATTERN_CHARACTERS)), PROGRAM_INSTRUCTIONS);
+  if (before <= SCHEMA_INSTRUCTIONS && reading.instructions > SCHEMA_INSTRUCTIONS)
+    reading.violations.push(
+      forbiddenAt(path, `the patterns of the schema have more than ${SCHEMA_INSTRUCTIONS} instructions: make them simpler`),
+    );
+  return reading.instructions <= SCHEMA_INSTRUCTIONS;
+}
+
+/** Counts the rules of a level; false, with a violation, where the definition has too many. */
+export function admitRules(path: string, more: number, reading: Reading): boolean {
+  const { rules, isStored, violations } = reading;
+  rules.count += more;
+  if (isStored || rules.count <= DEFINITION_RULES) return true;
+  if (!reading.hasTooManyRules)
+    violations.push(
+      forbiddenAt(path, `the definition has more than ${DEFINITION_RULES} rules, of all versions together: join some with &&`),
+    );
+  reading.hasTooManyRules = true;
+  return false;
 }
 
 /** Counts a level; false, with a violation, where the schema is too large or too deep. */

@@ -237,4 +237,27 @@ describe('rules that are refused when the kind is defined', () => {
       'oldSelf cannot be used on the uncorrelatable portion',
     );
   });
+
+  test('more rules than a definition may have, with the path of the first one that is too many', () => {
+    const rules = (count: number): Rule[] => Array.from({ length: count }, () => ({ rule: 'true' }));
+    const level = (count: number): Json => ({ type: 'object', properties: {}, 'x-kubernetes-validations': rules(count) });
+    const levels = (count: number, last: number) =>
+      specSchema(
+        { ...Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, level(100)])), last: level(last) },
+        [],
+      );
+    expect(refusals(levels(4, 100))).toEqual([]);
+    const where = '^.properties[spec].properties';
+    expect(refusals(levels(6, 1))).toEqual([
+      `${where}[p5].x-kubernetes-validations: Forbidden: the definition has more than 500 rules, of all versions together: join some with &&`,
+    ]);
+  });
+
+  test('rules of stored schemas are counted, but not refused', () => {
+    const schema = specSchema({ a: integer }, [{ rule: 'self.a > 0' }]);
+    const rules = { count: 500 };
+    expect(compileSchema(schema, { path: '^', rules, isStored: true }).violations).toBeUndefined();
+    expect(compileSchema(schema, { path: '^', rules }).violations).toHaveLength(1);
+    expect(rules.count).toBe(502);
+  });
 });

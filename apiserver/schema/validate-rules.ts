@@ -11,12 +11,13 @@ import { invalidAt, requiredAt, tooLongAt, tooManyAt, unsupportedAt, wrongTypeAt
 /** Checks one value against the keywords about values; its parts only as far as allOf and so on speak of them. */
 export function checkRules(value: Json, rules: ValueRules, place: Place | undefined, budget: Budget): FieldViolation[] {
   const violations: FieldViolation[] = [];
+  budget.take(Math.floor(((rules.enum?.length ?? 0) + (rules.required?.length ?? 0)) / 20));
   if (rules.enum !== undefined && !rules.enum.some((choice) => equalValues(choice, value)))
     violations.push(unsupportedAt(placeText(place), value, rules.enum));
   if (typeof value === 'string') checkText(value, rules, place, { violations, budget });
   else if (typeof value === 'number') checkNumber(value, rules, place, violations);
   else if (Array.isArray(value)) checkList(value, rules, place, violations);
-  else if (isJsonObject(value)) checkObject(value, rules, place, violations);
+  else if (isJsonObject(value)) checkObject(value, rules, place, { violations, budget });
   if (rules.allOf || rules.anyOf || rules.oneOf || rules.not) checkAlternatives(value, rules, place, { violations, budget });
   return violations;
 }
@@ -29,6 +30,7 @@ interface Checked {
 function checkText(text: string, rules: ValueRules, place: Place | undefined, { violations, budget }: Checked): void {
   const { maxLength, minLength, pattern, format } = rules;
   const path = () => placeText(place);
+  if (maxLength !== undefined || minLength !== undefined || format !== undefined) budget.take(Math.floor(text.length / 20));
   if (maxLength !== undefined && text.length > maxLength && characters(text) > maxLength)
     violations.push(tooLongAt(path(), maxLength));
   if (minLength !== undefined && (text.length < minLength || characters(text) < minLength))
@@ -75,10 +77,11 @@ function checkList(list: readonly Json[], rules: ValueRules, place: Place | unde
     );
 }
 
-function checkObject(object: JsonObject, rules: ValueRules, place: Place | undefined, violations: FieldViolation[]): void {
+function checkObject(object: JsonObject, rules: ValueRules, place: Place | undefined, { violations, budget }: Checked): void {
   const { minProperties, maxProperties, required } = rules;
   if (minProperties !== undefined || maxProperties !== undefined) {
     const count = Object.keys(object).length;
+    budget.take(count);
     if (maxProperties !== undefined && count > maxProperties) violations.push(tooManyAt(placeText(place), count, maxProperties));
     if (minProperties !== undefined && count < minProperties)
       violations.push(
@@ -95,11 +98,14 @@ function checkNested(value: Json, rules: NestedRules, place: Place | undefined, 
   const violations: FieldViolation[] = [];
   if (rules.type !== undefined && !hasType(value, rules.type)) violations.push(wrongType(value, rules.type, place));
   violations.push(...checkRules(value, rules, place, budget));
+  budget.take(Math.floor((rules.properties?.size ?? 0) / 20));
   if (isJsonObject(value))
     for (const [name, inner] of rules.properties ?? [])
       if (Object.hasOwn(value, name)) violations.push(...checkNested(value[name]!, inner, member(place, name), budget));
   if (Array.isArray(value) && rules.items !== undefined)
     for (const [at, item] of value.entries()) violations.push(...checkNested(item, rules.items, entry(place, at), budget));
+  // Those of an alternative are made, and most are not reported.
+  budget.take(10 * violations.length);
   return violations;
 }
 

@@ -4,7 +4,7 @@ import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import type { Client } from '../../client/index.ts';
 import { atMost, type Figure, median, note } from '../figure.ts';
 import type { Part } from '../parts.ts';
-import { cpuSecondsWithChildren } from '../process-costs.ts';
+import { cpuSecondsWithChildren, nftOf } from '../process-costs.ts';
 import { type BenchHosts, hosts, namespace, onHosts, podOn, programPath, until } from './hosts.ts';
 import { createServices } from './many-services.ts';
 
@@ -47,7 +47,7 @@ interface Measured {
 
 async function measure({ cluster, conditions, doors, changes, say }: Measured): Promise<Figure[]> {
   const costs = await Promise.all(hosts.map((host) => cluster.agentOf(host)));
-  const cpu = (): number => cpuSecondsWithChildren(costs.flatMap(({ agent, nft }) => [agent, ...nft]));
+  const cpu = (): number => cpuSecondsWithChildren(costs.flatMap(({ agent }) => [agent, ...nftOf(agent)]));
   const idle = await spent(cpu, () => delay(settleMs));
   const [fromReady, fromPatch]: [number[], number[]] = [[], []];
   const busy = await spent(cpu, async () => {

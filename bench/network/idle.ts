@@ -51,10 +51,12 @@ function costsOf(
     const onRunning = async (): Promise<void> => {
       say(`${pods} pods run with the ${network} network; measuring the agent for ${windowSeconds} s`);
       await delay(settleSeconds * 1_000);
-      const nft = nftOf(agent);
-      const before = cpuSecondsWithChildren([agent, ...nft]);
+      // Its nft processes are replaced now and then.
+      const cpuNow = (): number => cpuSecondsWithChildren([agent, ...nftOf(agent)]);
+      const before = cpuNow();
       await delay(windowSeconds * 1_000);
-      const cpu = (100 * (cpuSecondsWithChildren([agent, ...nft]) - before)) / windowSeconds;
+      const cpu = (100 * (cpuNow() - before)) / windowSeconds;
+      const nft = nftOf(agent);
       costs = { agent: readMemory([agent]).total, nft: nft.length > 0 ? readMemory(nft).total : 0, cpu };
     };
     await berthRound(berth, engine, { count: pods, onRunning });

@@ -28,7 +28,7 @@ export function registerCreate(program: Command): void {
     .description('Create objects from manifests or flags; an existing object is an error')
     .usage('-f FILE | NOUN NAME [flags] | secret|service TYPE NAME [flags]')
     .argument('[noun...]')
-    // `create ingress web --rule=x` is answered with what `create` makes,
+    // `create ingressclass web --rule=x` is answered with what `create` makes,
     // not with the first flag that such a thing would have.
     .allowUnknownOption()
     .action(async ([noun]: string[], flags: CreateFlags, command: Command) => {

@@ -6,6 +6,7 @@ import { describeDeployment } from './deployment.ts';
 import type { Describer } from './describer.ts';
 import { describeGeneric } from './generic.ts';
 import { describeHorizontalPodAutoscaler } from './horizontal-pod-autoscaler.ts';
+import { describeIngress, describeIngressClass } from './ingress.ts';
 import { describeCronJob, describeJob } from './job.ts';
 import { describeNamespace } from './namespace.ts';
 import { describeNetworkPolicy } from './network-policy.ts';
@@ -33,6 +34,8 @@ const describers: Partial<Record<KindName, Describer>> = {
   EndpointSlice: describeEndpointSlice,
   Endpoints: describeEndpoints,
   HorizontalPodAutoscaler: describeHorizontalPodAutoscaler,
+  Ingress: describeIngress,
+  IngressClass: describeIngressClass,
   Job: describeJob,
   LimitRange: describeLimitRange,
   Namespace: describeNamespace,

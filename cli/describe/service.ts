@@ -58,7 +58,7 @@ function writePort(port: Tree, slices: readonly Tree[], lines: Lines): void {
 }
 
 /** "10.42.0.5:8080": what is ready behind one port. */
-function endpointsOf(slices: readonly Tree[], name: string): string[] {
+export function endpointsOf(slices: readonly Tree[], name: string): string[] {
   return slices.flatMap((slice) => {
     const port = list(slice, 'ports').find((each) => text(each, 'name') === name);
     if (port === undefined) return [];

@@ -52,7 +52,7 @@ describe('the hash of content', () => {
     [{ kind: 'Secret', type: 'my-type', data: {} }, 't75bgf6ctb'],
     [{ kind: 'Secret', type: 'my-type', data: { one: '' } }, '74bd68bm66'],
     [{ kind: 'Secret', type: 'my-type', data: { two: 'Mg==', one: '', three: 'Mw==' } }, 'dgcb6h9tmk'],
-    // Of {"data":{"-a":"1","10":"2","9":"3"},"kind":"ConfigMap","name":"a"}: such keys of a JavaScript object come as numbers.
+    // Of {"data":{"-a":"1","10":"2","9":"3"},"kind":"ConfigMap","name":"a"}: JavaScript has such keys in another order.
     [{ kind: 'ConfigMap', metadata: { name: 'a' }, data: { 9: '3', 10: '2', '-a': '1' } }, 'b76kc8m488'],
   ])('of %j is %s', (json, hash) => expect(contentHash(json)).toBe(hash));
 

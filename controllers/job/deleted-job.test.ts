@@ -10,7 +10,7 @@ const relabel = ({ metadata = {} }: Pod): void => {
   metadata.labels = {};
 };
 
-/** Plays a Job from which pods are taken while its controller looks, fails and lags; from one moment on it is deleted. */
+/** Plays a Job from which pods are taken while its controller looks, fails and lags; at some moment it is deleted. */
 async function play(seed: number, take: (pod: Pod) => void, isDeleted: boolean) {
   const oracle = new Oracle(seed);
   const { world } = oracle;

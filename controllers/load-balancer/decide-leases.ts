@@ -1,5 +1,5 @@
 import type { Lease } from '../../api/generated/types.ts';
-import { addressOfLease, leaseNameOf, loadBalancerLabel } from '../../api/meta/load-balancers.ts';
+import { addressOfLease, hasLoadBalancerLabel, leaseNameOf, loadBalancerLabel } from '../../api/meta/load-balancers.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
 
 /** So long a Lease that its holder neither renews nor gives back is kept: longer than a holder may answer for it. */
@@ -14,8 +14,6 @@ export interface LeasePlan {
   /** Whether Leases wait to become quiet. */
   readonly isWaiting: boolean;
 }
-
-const isLabelled = ({ metadata }: Lease): boolean => metadata?.labels?.[loadBalancerLabel.name] === loadBalancerLabel.value;
 
 /**
  * One Lease with the label for each address that a service has. The label of any other is taken off, by which its
@@ -32,11 +30,11 @@ export function decideLeases(leases: readonly Lease[], held: ReadonlySet<string>
     if (address === undefined) continue;
     found.add(address);
     if (held.has(address)) {
-      if (!isLabelled(lease)) steps.push({ do: 'update', lease: labelled(lease, loadBalancerLabel.value) });
+      if (!hasLoadBalancerLabel(lease)) steps.push({ do: 'update', lease: labelled(lease, loadBalancerLabel.value) });
     } else if (!lease.spec?.holderIdentity || quietFor(lease) >= quietMs) steps.push({ do: 'delete', lease });
     else {
       isWaiting = true;
-      if (isLabelled(lease)) steps.push({ do: 'update', lease: labelled(lease, undefined) });
+      if (hasLoadBalancerLabel(lease)) steps.push({ do: 'update', lease: labelled(lease, undefined) });
     }
   }
   for (const address of held) if (!found.has(address)) steps.push({ do: 'create', lease: newLease(address) });

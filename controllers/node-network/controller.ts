@@ -1,10 +1,14 @@
 import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { Node, NodeNetwork } from '../../api/generated/types.ts';
+import { parseAddressRange } from '../../api/meta/address-range.ts';
+import { defaultNetwork } from '../../api/meta/cluster-ranges.ts';
+import { equalValues } from '../../api/meta/equal.ts';
 import type { Client, Informer } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { rule } from '../rules.ts';
 import { decideNodeNetwork, type NodeNetworkSettings } from './decide.ts';
+import { podRanges, rangesOutside } from './pod-ranges.ts';
 
 export interface NodeNetworksOptions {
   readonly client: { readonly nodeNetworks: Pick<Client['nodeNetworks'], 'create' | 'update' | 'delete'> };
@@ -17,9 +21,15 @@ export interface NodeNetworksOptions {
  * Keeps a NodeNetwork for each node with a range of pods' addresses: what agents read of nodes other than their own.
  */
 export function createNodeNetworks({ client, nodes, networks, settings }: NodeNetworksOptions): Controller {
+  const { clusterCidr = defaultNetwork.clusterCidr } = settings;
+  const cluster = parseAddressRange(clusterCidr);
+  /** Where pods may have addresses; undefined when nodes outside of the cluster's range came or went. */
+  let ranges: readonly string[] | undefined;
+
   async function reconcile(name: string, signal: AbortSignal): Promise<void> {
     const stored = networks.lister.get(name);
-    const step = decideNodeNetwork(nodes.lister.get(name), stored, settings);
+    ranges ??= podRanges(clusterCidr, nodes.lister.list(), networks.lister.list());
+    const step = decideNodeNetwork(nodes.lister.get(name), stored, settings, ranges);
     if (step.do === 'nothing') return;
     const { uid, resourceVersion } = stored?.metadata ?? {};
     try {
@@ -33,9 +43,16 @@ export function createNodeNetworks({ client, nodes, networks, settings }: NodeNe
   }
 
   const names = ({ metadata }: Node | NodeNetwork): string[] => [metadata?.name ?? ''];
+  // A range outside of the cluster's is told to all nodes.
+  const all = (node: Node): string[] => {
+    if (rangesOutside(cluster, node).length === 0) return [];
+    ranges = undefined;
+    return nodes.lister.list().flatMap((each) => names(each));
+  };
+  const hasOtherRanges = (next: Node, old: Node) => !equalValues(rangesOutside(cluster, next), rangesOutside(cluster, old));
   return {
     name: 'node-network',
-    sources: [changesOf(nodes, names, {}), changesOf(networks, names, {})],
+    sources: [changesOf(nodes, names, {}), changesOf(nodes, all, { matters: hasOtherRanges }), changesOf(networks, names, {})],
     reconcile,
   };
 }

@@ -18,12 +18,13 @@ export interface NodeNetworkSettings extends NodeRangeSettings {
 
 /**
  * The NodeNetwork says what the Node says, and what the whole cluster has; a node without a range of its own has none,
- * and so has one that is gone: then other nodes have no route to its pods.
+ * and so has one that is gone: then other nodes have no route to its pods. `clusterCIDRs`: `podRanges`.
  */
 export function decideNodeNetwork(
   node: Node | undefined,
   stored: NodeNetwork | undefined,
   settings: NodeNetworkSettings = {},
+  clusterCIDRs: readonly string[] = [settings.clusterCidr ?? defaultNetwork.clusterCidr],
 ): Step {
   const ranges = rangesOf(node);
   if (node === undefined || ranges.length === 0) return { do: stored ? 'delete' : 'nothing' };
@@ -31,8 +32,8 @@ export function decideNodeNetwork(
     type === 'InternalIP' && address ? [address] : [],
   );
   const { name = '' } = node.metadata ?? {};
-  const { clusterCidr, serviceCidr, clusterDomain } = { ...defaultNetwork, ...definedOf(settings) };
-  const wanted = { addresses, podCIDRs: ranges, clusterCIDRs: [clusterCidr], serviceCIDRs: [serviceCidr], clusterDomain };
+  const { serviceCidr = defaultNetwork.serviceCidr, clusterDomain = defaultNetwork.clusterDomain } = settings;
+  const wanted = { addresses, podCIDRs: ranges, clusterCIDRs: [...clusterCIDRs], serviceCIDRs: [serviceCidr], clusterDomain };
   if (!stored) return { do: 'create', object: { metadata: { name }, ...wanted } };
   const isSame = (['addresses', 'podCIDRs', 'clusterCIDRs', 'serviceCIDRs'] as const).every((field) =>
     isEqual(stored[field], wanted[field]),
@@ -40,12 +41,6 @@ export function decideNodeNetwork(
   if (isSame && stored.clusterDomain === clusterDomain) return { do: 'nothing' };
   return { do: 'update', object: { metadata: { ...stored.metadata, name }, ...wanted } };
 }
-
-/** What is said; an absent flag is no answer. */
-const definedOf = ({ clusterCidr, serviceCidr, clusterDomain }: NodeNetworkSettings) =>
-  Object.fromEntries(
-    Object.entries({ clusterCidr, serviceCidr, clusterDomain }).filter(([, value]) => value !== undefined),
-  ) as Partial<typeof defaultNetwork>;
 
 function rangesOf(node: Node | undefined): string[] {
   const { podCIDR, podCIDRs = [] } = node?.spec ?? {};

@@ -56,3 +56,15 @@ it('tells a node once that no range is free, and when it gets one', async () => 
   expect(world.patches).toEqual(['c 10.42.0.0/24']);
   expect(world.told[1]).toBe('c Normal CIDRAssigned: the node has the pod addresses 10.42.0.0/24 now');
 });
+
+it('tells a node once that its range is not in the cluster’s, and gives others ranges', async () => {
+  const world = createWorld();
+  world.show('a', '10.50.0.0/24');
+  world.show('b');
+  await world.look();
+  await world.look();
+  expect(world.patches).toEqual(['b 10.42.0.0/24', 'b 10.42.0.0/24']);
+  expect(world.told).toEqual([
+    "a Warning CIDROutsideCluster: the node's pod addresses 10.50.0.0/24 are not in --cluster-cidr 10.42.0.0/23, of which new nodes get theirs: its pods go on; start the server with the range of before, or delete the node and let it join again",
+  ]);
+});

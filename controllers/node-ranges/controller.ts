@@ -4,6 +4,7 @@ import { type Client, type EventRecorder, type Informer, referenceTo } from '../
 import { attemptEach } from '../attempt-each.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
+import { rangesOutside } from '../node-network/pod-ranges.ts';
 import { countOf, decideRanges, type Given, type NodeRanges, parseNodeRanges, rangesOf } from './decide.ts';
 
 export interface NodeRangesOptions {
@@ -29,6 +30,8 @@ export class NodeRangesController implements Controller {
   readonly #given = new Map<string, Given>();
   /** Nodes that were told that there is none, by uid. */
   readonly #told = new Set<string>();
+  /** Nodes that were told that theirs is not in the cluster's, by uid. */
+  readonly #toldOutside = new Set<string>();
 
   constructor(options: NodeRangesOptions) {
     this.#options = options;
@@ -43,6 +46,7 @@ export class NodeRangesController implements Controller {
     this.#forgetShown();
     const { give, without } = decideRanges(ranges, nodes.lister.list(), this.#given);
     for (const node of without) this.#tellNone(node);
+    for (const node of nodes.lister.list()) this.#tellOutside(node);
     await attemptEach(give, async ({ node, range }) => {
       const { name = '', uid = '' } = node.metadata ?? {};
       this.#given.set(name, { uid, range });
@@ -62,9 +66,28 @@ export class NodeRangesController implements Controller {
       const node = lister.get(name);
       if (node?.metadata?.uid !== uid || rangesOf(node).length > 0) this.#given.delete(name);
     }
-    if (this.#told.size === 0) return;
-    const uids = new Set(lister.list().map(({ metadata }) => metadata?.uid));
-    for (const uid of this.#told) if (!uids.has(uid)) this.#told.delete(uid);
+    for (const told of [this.#told, this.#toldOutside]) {
+      if (told.size === 0) continue;
+      const uids = new Set(lister.list().map(({ metadata }) => metadata?.uid));
+      for (const uid of told) if (!uids.has(uid)) told.delete(uid);
+    }
+  }
+
+  /** A node keeps its range, and its pods theirs: what is wrong may be the flag. */
+  #tellOutside(node: Node): void {
+    const { events, ranges } = this.#options;
+    const uid = node.metadata?.uid ?? '';
+    const outside = rangesOutside(ranges.cluster, node);
+    if (outside.length === 0 || this.#toldOutside.has(uid)) return;
+    this.#toldOutside.add(uid);
+    const held = outside.map(({ text }) => text).join(', ');
+    const flag = `--cluster-cidr ${ranges.cluster.text}`;
+    events.event(
+      referenceTo('Node', node),
+      'Warning',
+      'CIDROutsideCluster',
+      `the node's pod addresses ${held} are not in ${flag}, of which new nodes get theirs: its pods go on; start the server with the range of before, or delete the node and let it join again`,
+    );
   }
 
   #tellNone(node: Node): void {

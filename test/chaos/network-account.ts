@@ -12,6 +12,8 @@ export interface NetworkAccount {
   /** Tables, chains, rules and elements of nftables, and the rules of iptables. */
   readonly rules: readonly string[];
   readonly namespaces: readonly string[];
+  /** Settings that the network changes, and gives back. */
+  readonly sysctls: readonly string[];
   /** What conntrack remembers of pods and Services. */
   readonly connections: readonly string[];
   /** Names in the agent's folder. */
@@ -62,6 +64,7 @@ export async function takeNetworkAccount({ nodeDir, pods, services, withKept }: 
     namespaces: readFileSync('/proc/self/mounts', 'utf8')
       .split('\n')
       .filter((line) => /^nsfs \/run\/docker\/netns\/(?!default )/.test(line)),
+    sysctls: readSysctls(routes),
     connections: flows
       .map((line) => line.replace(/^(\w+\s+\d+ )\d+ /, '$1'))
       .filter((line) => addressesIn(line).some((each) => isOfPod(each) || isOfService(each))),
@@ -79,6 +82,32 @@ export function leaksBetween(before: NetworkAccount, now: NetworkAccount): strin
   return (Object.keys(before) as (keyof NetworkAccount)[]).flatMap((name) =>
     without(now[name], before[name]).map((each) => `${name}: ${each}`),
   );
+}
+
+/** What came or went, but connections, which end by themselves, and what the agent writes with a delay. */
+export function differencesBetween(before: NetworkAccount, now: NetworkAccount): string[] {
+  const lasting = (account: NetworkAccount): NetworkAccount => ({ ...account, connections: [], kept: [] });
+  return [...leaksBetween(before, now), ...leaksBetween(lasting(now), lasting(before)).map((each) => `gone: ${each}`)];
+}
+
+/** What of others uses the machine's network: network namespaces, and containers but those of one node. */
+export async function othersHere(nodeName: string): Promise<string[]> {
+  const own = `label=io.berth.node=${nodeName}`;
+  const [namespaces, all, ours] = await Promise.all([
+    lines('ip', 'netns', 'list'),
+    lines('docker', 'ps', '-q'),
+    lines('docker', 'ps', '-q', '--filter', own),
+  ]);
+  return [...namespaces, ...all.filter((id) => !ours.includes(id))];
+}
+
+/** Of the machine, of links that it has by itself, and of those that are to come. */
+function readSysctls(routes: readonly string[]): string[] {
+  const uplinks = routes.flatMap((line) => /^default .*dev (\S+)/.exec(line)?.[1] ?? []);
+  const ofLinks = ['all', 'default', 'lo', ...new Set(uplinks)].flatMap((link) =>
+    ['rp_filter', 'route_localnet', 'arp_ignore', 'accept_local', 'forwarding'].map((name) => `net/ipv4/conf/${link}/${name}`),
+  );
+  return ['net/ipv4/ip_forward', ...ofLinks].map((name) => `${name} = ${readFileSync(`/proc/sys/${name}`, 'utf8').trim()}`);
 }
 
 /** The lines of one list that another does not have; a line that stands twice counts twice. */

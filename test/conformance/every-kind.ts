@@ -48,6 +48,12 @@ const required: Readonly<Record<string, JsonObject>> = {
   Service: { spec: { ports: [{ port: 80 }] } },
   EndpointSlice: { addressType: 'IPv4', endpoints: [{ addresses: ['10.42.0.5'] }], ports: [{ port: 80 }] },
   NetworkPolicy: { spec: { podSelector: {}, ingress: [{ from: [{ podSelector: {} }], ports: [{ port: 80 }] }] } },
+  Ingress: {
+    spec: {
+      defaultBackend: { service: { name: 'x', port: { number: 80 } } },
+    },
+  },
+  IngressClass: { spec: { controller: 'example.com/x', parameters: { kind: 'ConfigMap', name: 'x' } } },
   Endpoints: { subsets: [{ addresses: [{ ip: '10.42.0.5' }], ports: [{ port: 80 }] }] },
   ResourceQuota: { spec: { hard: { pods: '10' } } },
   LimitRange: { spec: { limits: [{ type: 'Container', max: { cpu: '2' } }] } },
@@ -61,6 +67,12 @@ const required: Readonly<Record<string, JsonObject>> = {
     spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, storageClassName: '' },
   },
   StorageClass: { provisioner: 'example.com/disks' },
+  CSIDriver: { spec: { attachRequired: false } },
+  CSINode: { spec: { drivers: [{ name: 'example.com', nodeID: 'x' }] } },
+  CSIStorageCapacity: { storageClassName: 'x', capacity: '1Gi' },
+  VolumeAttachment: { spec: { attacher: 'example.com', source: { persistentVolumeName: 'x' }, nodeName: 'x' } },
+  FlowSchema: { spec: { priorityLevelConfiguration: { name: 'x' } } },
+  PriorityLevelConfiguration: { spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } } },
   RuntimeClass: { handler: 'runc' },
   NodeNetwork: { addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'] },
   PodAddressSlice: {
@@ -96,6 +108,18 @@ const observations: Readonly<Record<string, Observation>> = {
     field: 'used',
     path: 'status.used.pods',
     shown: { used: { pods: expect.anything() } },
+  },
+  Ingress: {
+    status: { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } },
+    field: 'loadBalancer',
+    path: 'status.loadBalancer',
+    shown: { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } },
+  },
+  VolumeAttachment: {
+    status: { attachmentMetadata: { a: 'b' } },
+    field: 'attachmentMetadata',
+    path: 'status.attachmentMetadata.a',
+    shown: { attachmentMetadata: { a: 'b' } },
   },
   PersistentVolume: { status: { reason: 'Tested' }, field: 'reason', path: 'status.reason', shown: { reason: 'Tested' } },
 };

@@ -22,6 +22,7 @@ export const groups = [
   'batch.v1',
   'autoscaling.v2',
   'discovery.v1',
+  'networking.v1',
 ];
 
 /** Every message of Berth's packages that are named like Kubernetes' groups, e.g. "core.v1", by that name. */
@@ -114,6 +115,12 @@ export const ours: Record<string, string> = {
   'meta.v1.TableRow': 'a part of Table',
   'meta.v1.WatchRequest': 'a request of every service',
   'meta.v1.WriteOptions': 'create, update and patch options in one',
+  'networking.v1.NodeNetwork': "a kind of Berth's own",
+  'networking.v1.NodeNetworkList': "a kind of Berth's own",
+  'networking.v1.PodAddress': "a part of a kind of Berth's own",
+  'networking.v1.PodAddressPort': "a part of a kind of Berth's own",
+  'networking.v1.PodAddressSlice': "a kind of Berth's own",
+  'networking.v1.PodAddressSliceList': "a kind of Berth's own",
   'node.v1.ControlRequest': 'agents open streams to the server',
   'node.v1.GetNetCheckRequest': "agents check the network, Berth's own",
   'node.v1.Hello': 'agents open streams to the server',

@@ -96,6 +96,11 @@ it('watches with long selectors are refused to a user who has many, until one en
 it.each(['labelSelector', 'fieldSelector'] as const)('bounds the raw %s of a review', async (selector) => {
   const resourceAttributes = { verb: 'list', resource: 'pods', [selector]: { rawSelector: 'a=b,'.repeat(100_000) } };
   await expect(guest.reviews.canI({ resourceAttributes })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  // Short enough, and too many.
+  const rawSelector = Array.from({ length: 1_100 }, (_, at) => `k${at}=v`).join();
+  await expect(
+    guest.reviews.canI({ resourceAttributes: { ...resourceAttributes, [selector]: { rawSelector } } }),
+  ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('1000 terms') });
   const requirements = Array.from({ length: 1_001 }, (_, at) => ({ key: `k${at}`, operator: 'Exists' }));
   const many = { resourceAttributes: { ...resourceAttributes, [selector]: { requirements } } };
   await expect(guest.reviews.canI(many)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });

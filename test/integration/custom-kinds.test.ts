@@ -95,7 +95,11 @@ describe('objects of a custom kind', () => {
 
   it('are created with defaults, read, listed, changed and deleted', async () => {
     const { objects } = server.client;
+    const isUsed = async () =>
+      condition(await objects.get('CustomResourceDefinition', { name }), 'berth.io/InUse')?.status === 'True';
+    expect(await isUsed()).toBe(false);
     const made = await objects.create(kind, cronTab('a'), { namespace: 'default' });
+    await until('the definition tells that it is in use', isUsed);
     expect(made).toMatchObject({
       apiVersion: 'stable.example.com/v1',
       kind: 'CronTab',

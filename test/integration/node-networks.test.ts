@@ -40,3 +40,23 @@ test('the network of a node follows its Node, and goes with it', async () => {
   await nodes.delete({ name: 'n' });
   await expect.poll(() => networkOf('n'), soon).toBe('NOT_FOUND');
 });
+
+test('a start with another --cluster-cidr breaks no node: its range stays, all nodes know it, and it is told', async () => {
+  const { nodes, nodeNetworks, events } = server.client;
+  await nodes.create({ metadata: { name: 'old' } });
+  await expect.poll(() => networkOf('old'), soon).toMatch(/^ 10\.42\./);
+  await stopControllers();
+  stopControllers = await startControllers(server, undefined, { clusterCidr: '10.50.0.0/16' });
+  await nodes.create({ metadata: { name: 'new' } });
+  const cidrs = async (name: string) => (await nodeNetworks.get({ name }).catch(() => undefined))?.clusterCIDRs;
+  for (const name of ['old', 'new']) await expect.poll(() => cidrs(name), soon).toEqual(['10.50.0.0/16', '10.42.0.0/16']);
+  expect(await networkOf('new')).toBe(' 10.50.0.0/24');
+  const told = async () =>
+    (await events.list({ namespace: 'default' })).items.map(({ reason, message }) => `${reason} ${message}`);
+  await expect
+    .poll(told, soon)
+    .toContainEqual(expect.stringMatching(/^CIDROutsideCluster .* are not in --cluster-cidr 10\.50\.0\.0\/16/));
+  // The last node of the old range goes: nothing says it any more.
+  await nodes.delete({ name: 'old' });
+  await expect.poll(() => cidrs('new'), soon).toEqual(['10.50.0.0/16']);
+});

@@ -23,7 +23,7 @@ const typeRoots = [inRepository('node_modules/@types')];
  * Each line must be refused: a declaration that does not resolve would make everything `any`, and nothing be refused.
  */
 const mistakes = `
-import { connect, createInformer, type Pod } from 'berth';
+import { type ApiObject, connect, createInformer, defineKind, type Pod } from 'berth';
 // @ts-expect-error no such field
 export const pod: Pod = { spec: { nope: 1 } };
 // @ts-expect-error not a PEM text
@@ -33,6 +33,10 @@ export const node: number | undefined = (await client.pods.get({ name: 'web' }))
 const informer = createInformer({ name: 'pods', client: client.pods });
 // @ts-expect-error a pod has no data
 export const data = informer.lister.list()[0]?.data;
+interface Toy extends ApiObject { spec: { color: string } }
+const toys = client.resource(defineKind<Toy>({ apiVersion: 'example.com/v1', kind: 'Toy', plural: 'toys' }));
+// @ts-expect-error a color is a text
+export const toy = toys.create({ spec: { color: 1 } });
 `;
 
 /** The same of the contract of plugins. */
@@ -99,6 +103,7 @@ async function installPackage(): Promise<void> {
 async function writeProgram(): Promise<void> {
   await mkdir(join(folder, 'src'));
   await cp(inRepository('examples/controller.ts'), join(folder, 'src', 'controller.ts'));
+  await cp(inRepository('examples/operator/operator.ts'), join(folder, 'src', 'operator.ts'));
   await writeFile(join(folder, 'src', 'mistakes.ts'), mistakes);
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
   const compilerOptions = { target: 'ES2023', lib: ['ES2023'], module: 'NodeNext', strict: true, types: ['node'], typeRoots };

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MachineFacts, readMachine } from '../../agent/net-check/machine-facts.ts';
 import { tableOf } from '../../agent/pod-network/firewall.ts';
@@ -111,6 +112,34 @@ async function ask(namespace: string, address: string, bytes = 1): Promise<strin
   return text.trim();
 }
 
+const inRepository = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+/** The agent's resolver at an address of a machine, with one Service. */
+async function startNames(machine: Machine, address: string): Promise<void> {
+  const words = [
+    '--import',
+    inRepository('test/conformance/storage-from-source.mjs'),
+    inRepository('test/fakes/names-process.ts'),
+    address,
+  ];
+  const child = spawn('nsenter', [`--net=${inside(machine)}`, process.execPath, ...words], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  started.push(child);
+  await once(child.stdout!, 'data');
+}
+
+function startDnsmasq(machine: Machine, ...args: readonly string[]): void {
+  const fixed = ['--keep-in-foreground', '--conf-file=/dev/null', '--no-resolv', '--no-hosts', '--pid-file=', '--user='];
+  started.push(spawn('nsenter', [`--net=${inside(machine)}`, 'dnsmasq', ...fixed, ...args], { stdio: 'ignore' }));
+}
+
+/** What a name server answers to a client in a namespace, in short. */
+function dig(namespace: string, server: string, ...asked: readonly string[]): string {
+  const words = [`--net=${namespace}`, 'dig', `@${server}`, '+short', '+tries=1', '+time=5', ...asked];
+  return execFileSync('nsenter', words, { encoding: 'utf8' }).trim();
+}
+
 /** Prints the source address of each datagram. */
 const hear = `const s=require('dgram').createSocket('udp4');s.on('message',(m,{address})=>console.log('from '+address));s.bind(81,()=>console.log('up'))`;
 /** Sends one datagram from an address. */
@@ -202,6 +231,24 @@ describe('the network of two nodes on one link', () => {
   ])('speaks between %s', async (_, parts) => {
     const [from = '', to = '', seen] = parts();
     expect((await ask(from, to)).replace('::ffff:', '')).toBe(`${seen} 1`);
+  });
+
+  it('answers names at its own address to its pods, to its own programs, and to a server of theirs for one domain', async () => {
+    const gateway = '10.118.1.1';
+    await startNames('a', gateway);
+    const web = 'web.default.svc.cluster.local';
+    expect(dig(inPod(atA!), gateway, web)).toBe('10.117.0.9');
+    expect(dig(inside('a'), gateway, web)).toBe('10.117.0.9');
+    expect(dig(inside('a'), gateway, '-x', '10.117.0.9')).toBe(`${web}.`);
+    // As docs/services.md has it.
+    const rules = ['--server=/cluster.local/10.118.1.1', '--rev-server=10.117.0.0/16,10.118.1.1'];
+    startDnsmasq('a', '--listen-address=127.0.0.1', '--bind-interfaces', '--host-record=www.example.test,192.0.2.1', ...rules);
+    for (const [asked, answer] of [
+      [[web], '10.117.0.9'],
+      [['-x', '10.117.0.9'], `${web}.`],
+      [['www.example.test'], '192.0.2.1'],
+    ] as const)
+      await expect.poll(() => dig(inside('a'), '127.0.0.1', ...asked)).toBe(answer);
   });
 
   it('says at once that an address has no pod', async () => {

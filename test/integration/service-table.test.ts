@@ -425,3 +425,29 @@ it('changes a table step by step into what it is when built at once', async () =
   network.inNode('nft', 'flush', 'ruleset');
   await expect.poll(listed, { interval: 300 }).toEqual(stepped);
 });
+
+it('leads pods to the relay of their own agent where a machine has two, also when the other has ended', async () => {
+  const address = '10.43.9.1';
+  const relay = (relayPort: number) => tableService(address, [port(443, [endpoint(nodeAddress, relayPort)])]);
+  // Pod 1 is of the first agent, pods 2 and 3 of the second.
+  for (const [index, range] of ['10.42.0.8/30', '10.42.0.12/30'].entries()) {
+    const [relayPort, aborter] = [8_501 + index, new AbortController()];
+    await network.node.ask('serve', { name: `relay${index + 1}`, tcp: relayPort });
+    const both = { ...settings, node: `agent${index + 1}`, relayed: { address, range } };
+    const own = createServiceTable({ ...both, prefix: network.prefix, logger });
+    own.set('default/berth', relay(relayPort));
+    const running = own.run(aborter.signal);
+    await own.settled();
+    aborter.abort();
+    await running;
+  }
+  try {
+    const answers = async () =>
+      Promise.all(network.pods.map(async (pod) => (await dial(pod, address, 443)).text?.split(' ')[0] ?? 'none'));
+    expect(await answers()).toEqual(['relay1', 'relay2', 'relay2']);
+    await network.node.ask('leave', { name: 'relay1' });
+    expect(await answers()).toEqual(['none', 'relay2', 'relay2']);
+  } finally {
+    for (const node of ['agent1', 'agent2']) await removeServiceTable({ cluster: settings.cluster, node }, network.prefix);
+  }
+});

@@ -1,6 +1,6 @@
 import type { PersistentVolumeClaim, StorageClass } from '../../generated/types.ts';
-import { compareTimestamps } from '../../meta/time.ts';
 import { annotations } from '../../meta/well-known.ts';
+import { newestOf } from '../newest.ts';
 
 /** Whether claims that name no class get this one. */
 export function isDefaultClass({ metadata }: StorageClass): boolean {
@@ -10,14 +10,7 @@ export function isDefaultClass({ metadata }: StorageClass): boolean {
 
 /** Of several, as in Kubernetes, the one that was made last; of those the first by name. */
 export function defaultClassOf(classes: readonly StorageClass[]): StorageClass | undefined {
-  let found: StorageClass | undefined;
-  for (const each of classes) if (isDefaultClass(each) && (found === undefined || comesBefore(each, found))) found = each;
-  return found;
-}
-
-function comesBefore({ metadata: a = {} }: StorageClass, { metadata: b = {} }: StorageClass): boolean {
-  const order = compareTimestamps(b.creationTimestamp, a.creationTimestamp);
-  return order === 0 ? (a.name ?? '') < (b.name ?? '') : order < 0;
+  return newestOf(classes.filter(isDefaultClass));
 }
 
 /** Whether a claim leaves its class out. "" is not left out: it asks for an existing volume without a class. */

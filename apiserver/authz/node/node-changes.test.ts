@@ -142,7 +142,7 @@ test.each([{ podCIDR: '10.42.1.0/24' }, { podCIDRs: ['10.42.1.0/24'] }])(
 
 describe('a node that changes the Lease of an address', () => {
   const update = { ...access('update', 'Lease', 'lb-192.0.2.1'), namespace: 'kube-system' };
-  const labels = { a: 'b' };
+  const labels = { a: 'b', 'berth.io/lease-of': 'load-balancer-address' };
   const lease = (
     holderIdentity: string,
     { metadata = { labels }, seconds = 4 }: { metadata?: object; seconds?: number } = {},
@@ -151,7 +151,8 @@ describe('a node that changes the Lease of an address', () => {
     spec: { holderIdentity, leaseDurationSeconds: seconds },
   });
   type Stored = ReturnType<typeof lease>;
-  const change = (next: Stored, previous: Stored, quietMs = 0) => checkNodeNext(node, update, { next, previous, quietMs });
+  const change = (next: Stored, previous: Stored, quietMs = 0, hasService = true) =>
+    checkNodeNext(node, update, { next, previous, quietMs, hasService });
 
   test('takes a free one, renews its own and gives it back', () => {
     change(lease('n1'), lease(''));
@@ -170,6 +171,20 @@ describe('a node that changes the Lease of an address', () => {
     const take = () => change(lease('n1'), lease('n2', { seconds }), quietMs);
     if (isFine) take();
     else expect(take).toThrow(/cannot take it from node "n2" before it has run out, in \d+ ms/);
+  });
+
+  test('neither takes nor keeps one of an address that it may not announce, and gives it back', () => {
+    const [own, free] = ['n1', ''].map((holder) => lease(holder, { metadata: { labels: { a: 'b' } } })) as [Stored, Stored];
+    for (const before of [free, own])
+      expect(() => change(own, before)).toThrow(
+        'leases "lb-192.0.2.1" is forbidden: a node cannot hold it: the address is outside of the pool or no longer a service\'s',
+      );
+    for (const holder of ['', 'n1'])
+      expect(() => change(lease('n1'), lease(holder), 0, false)).toThrow(
+        'a node cannot hold it: no service of type LoadBalancer has the address',
+      );
+    expect(() => change(lease('n1'), lease('n2'), 60_000, false)).toThrow('no service of type LoadBalancer');
+    change(free, own, 0, false);
   });
 
   test('is refused what is not its own', () => {

@@ -5,7 +5,7 @@ import type { ApiObject } from '../../../api/kinds/kind.ts';
 import { mayLabelItself } from '../../../api/kinds/node/own-labels.ts';
 import { isMirror } from '../../../api/kinds/pod/static-pods.ts';
 import { nodeOfVolume } from '../../../api/kinds/storage-class/local-path.ts';
-import { addressLeaseMs, addressLeaseSeconds } from '../../../api/meta/load-balancers.ts';
+import { addressLeaseMs, addressLeaseSeconds, hasLoadBalancerLabel } from '../../../api/meta/load-balancers.ts';
 import { areTooFarApart, versionSkew } from '../../../api/meta/version-skew.ts';
 import { annotations, finalizers, namespaces } from '../../../api/meta/well-known.ts';
 import { type Identity, isBootstrapper, isMaster, isNode, nodeNameOf } from '../../authn/identity.ts';
@@ -43,14 +43,11 @@ function awaitedNode(volume: PersistentVolume): string | undefined {
  * PERMISSION_DENIED; FAILED_PRECONDITION for an agent of a version that does not go with `server`, this program's. Only
  * one that comes new is refused: when the server goes on to another version, the agents that it has are let be.
  */
-export function checkNodeNext(
-  identity: Identity,
-  { kind, name, namespace, verb }: Access,
-  { next, previous, server, quietMs = 0 }: NodeChange,
-): void {
+export function checkNodeNext(identity: Identity, { kind, name, namespace, verb }: Access, change: NodeChange): void {
+  const { next, previous, server } = change;
   if (isMaster(identity) || !isNode(identity)) return;
   if (kind === 'Pod' && verb.endsWith('-status')) checkPodMetadata(name, next, previous);
-  if (kind === 'Lease' && namespace === namespaces.system) checkAddressLease(identity, name, { next, previous, quietMs });
+  if (kind === 'Lease' && namespace === namespaces.system) checkAddressLease(identity, name, change);
   if (kind !== 'Node') return;
   const [after, before] = [next as Node, previous as Node];
   checkAgentVersion(name, after, before, server);
@@ -69,13 +66,9 @@ const clockSlackMs = 100;
 
 /**
  * A node takes the Lease of an address for itself when it is free or has run out, renews it and gives it back, and
- * changes nothing else of it.
+ * changes nothing else of it. It holds none of an address that it may not announce.
  */
-function checkAddressLease(
-  identity: Identity,
-  name: string,
-  { next, previous, quietMs }: NodeChange & { readonly quietMs: number },
-): void {
+function checkAddressLease(identity: Identity, name: string, { next, previous, quietMs = 0, hasService }: NodeChange): void {
   const refuse = (what: string) => permissionDenied(`leases "${name}" is forbidden: a node cannot ${what}`);
   const node = nodeNameOf(identity);
   const { holderIdentity = '', leaseDurationSeconds = 0 } = (next as Lease).spec ?? {};
@@ -86,6 +79,9 @@ function checkAddressLease(
   const leftMs = addressLeaseMs(before) - quietMs;
   if (before.holderIdentity && !isOwn && leftMs > clockSlackMs)
     throw refuse(`take it from node "${before.holderIdentity}" before it has run out, in ${Math.ceil(leftMs)} ms`);
+  if (holderIdentity !== '' && !hasLoadBalancerLabel(previous as Lease))
+    throw refuse(`hold it: the address is outside of the pool or no longer a service's`);
+  if (holderIdentity !== '' && !hasService) throw refuse('hold it: no service of type LoadBalancer has the address');
   const { most } = addressLeaseSeconds;
   if (leaseDurationSeconds > most) throw refuse(`hold it for more than ${most} s (spec.leaseDurationSeconds)`);
   for (const field of ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const) {
@@ -121,6 +117,8 @@ export interface NodeChange {
   readonly server?: string;
   /** Of the Lease of an address: how long nothing was written to it, by the server's clock. */
   readonly quietMs?: number;
+  /** Of the Lease of an address: whether a Service of type LoadBalancer has the address. */
+  readonly hasService?: boolean;
 }
 
 function changedKey(after: Record<string, string>, before: Record<string, string>): string {

@@ -1,8 +1,12 @@
 import { ipVersion, isAddressRange } from '../../../api/meta/ip.ts';
 import { blockContains, blockOfAddress, type IpBlock, parseIpBlock } from '../../../api/meta/ip-block.ts';
 import { failed, Opaque, type Value } from '../values.ts';
-import { type Library, opaqueArg, textArg } from './library.ts';
+import { type Library, opaqueArg, textArg, withSteps } from './library.ts';
 
+/** Characters of an address, or of a range; longer texts are none. */
+const ADDRESS_CHARACTERS = 64;
+/** What reading or writing an address takes. */
+const ADDRESS_STEPS = 40;
 const BITS = { 4: 32, 6: 128 } as const;
 
 class IpValue extends Opaque {
@@ -47,6 +51,7 @@ function addressText({ version, first }: IpBlock): string {
 }
 
 function parseIp(text: string): IpValue | undefined {
+  if (text.length > ADDRESS_CHARACTERS) return undefined;
   const block = ipVersion(text) === 0 ? undefined : blockOfAddress(text);
   return block === undefined || isMapped(block) ? undefined : new IpValue(block);
 }
@@ -57,6 +62,7 @@ function isMapped({ version, first }: IpBlock): boolean {
 }
 
 function parseCidr(text: string): CidrValue | undefined {
+  if (text.length > ADDRESS_CHARACTERS) return undefined;
   const [address, block] = [blockOfAddress(text.split('/')[0]!), parseIpBlock(text)];
   if (!isAddressRange(text) || address === undefined || block === undefined || isMapped(address)) return undefined;
   return new CidrValue(address, block);
@@ -113,7 +119,7 @@ export const addresses: Library = {
     'net.CIDR.prefixLength(): int',
     'string(net.CIDR): string',
   ],
-  handlers: {
+  handlers: withSteps(ADDRESS_STEPS, {
     ip: ([value]) => (value instanceof CidrValue ? new IpValue(value.address) : ipArg(value)),
     isIP: ([text]) => parseIp(textArg(text)) !== undefined,
     'ip.isCanonical': ([text]) => ipArg(text).identity === textArg(text),
@@ -133,5 +139,5 @@ export const addresses: Library = {
       return new CidrValue({ ...block, length: BITS[block.version] }, block);
     },
     prefixLength: ([range]) => BigInt(rangeArg(range).block.length),
-  },
+  }),
 };

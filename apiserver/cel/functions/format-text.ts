@@ -1,5 +1,5 @@
 import type { Budget } from '../budget.ts';
-import { isList, isMap, itemsOf } from '../equality.ts';
+import { isList, isMap, itemsOf, keysOf, memberOf } from '../equality.ts';
 import { failed, Uint, type Value } from '../values.ts';
 import { readTexts } from './library.ts';
 import { toText } from './standard.ts';
@@ -65,21 +65,33 @@ function integer(value: Value, verb: string): bigint {
 
 function hexOf(value: Value, budget: Budget): string {
   if (typeof value === 'bigint') return value.toString(16);
-  const bytes = typeof value === 'string' ? Buffer.from(value) : value instanceof Uint8Array ? Buffer.from(value) : wrong('x');
-  budget.take(Math.ceil(bytes.length / 10));
-  return bytes.toString('hex');
+  const given = typeof value === 'string' || value instanceof Uint8Array ? value : wrong('x');
+  budget.take(Math.ceil(given.length / 5));
+  return (typeof given === 'string' ? Buffer.from(given) : Buffer.from(given)).toString('hex');
 }
 
 function shown(value: Value, budget: Budget): string {
   budget.take(1);
   if (value === null) return 'null';
   if (isList(value))
-    return `[${itemsOf(value)
-      .map((item) => shown(item, budget))
-      .join(', ')}]`;
+    return joined(
+      '[]',
+      itemsOf(value, budget).map((item) => shown(item, budget)),
+      budget,
+    );
   if (isMap(value)) {
-    const members = value.keys().map((key) => `${shown(key, budget)}: ${shown(value.get(key) ?? null, budget)}`);
-    return `{${members.sort().join(', ')}}`;
+    const members = keysOf(value, budget).map(
+      (key) => `${shown(key, budget)}: ${shown(memberOf(value, key, budget) ?? null, budget)}`,
+    );
+    return joined('{}', members.sort(), budget);
   }
+  if (typeof value === 'string') readTexts(budget, value);
   return toText(value, budget);
+}
+
+/** Parts within parts are written out again at every level. */
+function joined([open, close]: string, parts: readonly string[], budget: Budget): string {
+  const text = `${open}${parts.join(', ')}${close}`;
+  readTexts(budget, text);
+  return text;
 }

@@ -33,6 +33,22 @@ export function opaqueArg<T>(type: new (...args: never[]) => T, noun: string, va
   throw new CelError(`no such overload: the value must be ${noun}`);
 }
 
+/** The same handlers, for work that takes longer than a step. */
+export function withSteps(steps: number, handlers: Readonly<Record<string, Handler>>): Record<string, Handler> {
+  const taking =
+    (handler: Handler): Handler =>
+    (args, budget) => {
+      budget.take(steps);
+      return handler(args, budget);
+    };
+  return Object.fromEntries(Object.entries(handlers).map(([name, handler]) => [name, taking(handler)]));
+}
+
+/** Takes the steps of looking for a part in a text: the product of both, as Kubernetes counts it. */
+export function searchText(budget: Budget, text: string, part: string): void {
+  budget.take(Math.ceil(text.length / 10) * Math.max(1, Math.ceil(part.length / 10)));
+}
+
 /** Takes the steps of looking at texts: one for ten characters, as Kubernetes counts them. */
 export function readTexts(budget: Budget, ...texts: string[]): void {
   budget.take(Math.ceil(texts.reduce((sum, text) => sum + text.length, 0) / 10));

@@ -42,9 +42,7 @@ export const lists: Library = {
 
 export function listArg(value: Value | undefined, budget: Budget): readonly Value[] {
   if (value === undefined || !isList(value)) return failed('no such overload: the value must be a list');
-  const items = itemsOf(value);
-  budget.take(items.length);
-  return items;
+  return itemsOf(value, budget);
 }
 
 function extreme(items: readonly Value[], budget: Budget, sign: 1 | -1): Value {

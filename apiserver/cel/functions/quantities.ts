@@ -7,10 +7,12 @@ import {
   subtractQuantity,
 } from '../../../api/meta/quantity.ts';
 import { failed, Opaque, type Value } from '../values.ts';
-import { type Library, opaqueArg, textArg } from './library.ts';
+import { type Library, opaqueArg, textArg, withSteps } from './library.ts';
 
 /** Characters of a quantity; longer texts are none. */
 const QUANTITY_CHARACTERS = 64;
+/** What reading a quantity takes. */
+const QUANTITY_STEPS = 20;
 const UNIT = 1_000_000_000n;
 
 export class QuantityValue extends Opaque {
@@ -63,7 +65,7 @@ export const quantities: Library = {
     ...['isLessThan', 'isGreaterThan'].map((name) => `${Q}.${name}(${Q}): bool`),
     `${Q}.compareTo(${Q}): int`,
   ],
-  handlers: {
+  handlers: withSteps(QUANTITY_STEPS, {
     quantity: ([text]) => parse(textArg(text)) ?? failed('the text is no quantity such as "100m", "1.5" or "2Gi"'),
     isQuantity: ([text]) => parse(textArg(text)) !== undefined,
     sign: ([value]) => {
@@ -81,7 +83,7 @@ export const quantities: Library = {
     isLessThan: (args) => order(args) < 0,
     isGreaterThan: (args) => order(args) > 0,
     compareTo: (args) => BigInt(order(args)),
-  },
+  }),
 };
 
 function textOf(quantity: { readonly string?: string }): string {

@@ -13,11 +13,11 @@ export const regex: Library = {
     'string.findAll(string, int): list<string>',
   ],
   handlers: {
-    find: ([text, pattern], budget) => patternOf(textArg(pattern)).findAll(textArg(text), 1, budget)[0] ?? '',
+    find: ([text, pattern], budget) => patternOf(textArg(pattern), budget).findAll(textArg(text), 1, budget)[0] ?? '',
     findAll: ([text, pattern, most], budget) => {
       const limit = most === undefined ? -1n : intArg(most);
       const count = limit < 0n || limit > BigInt(MATCHES) ? MATCHES : Number(limit);
-      return patternOf(textArg(pattern)).findAll(textArg(text), count, budget);
+      return patternOf(textArg(pattern), budget).findAll(textArg(text), count, budget);
     },
   },
 };

@@ -1,10 +1,22 @@
 import { parseDuration } from '../../schema/formats.ts';
 import type { Budget } from '../budget.ts';
-import { isList, isMap, lengthOf } from '../equality.ts';
+import { isList, isMap, lengthOf, OPAQUE_STEPS, sizeOfMap } from '../equality.ts';
 import { compilePattern } from '../patterns.ts';
 import { durationText, parseTimestamp, timestampText } from '../timestamps.ts';
-import { CelError, Duration, failed, ObjectView, Opaque, Optional, Timestamp, TypeName, Uint, type Value } from '../values.ts';
-import { type Library, readTexts, textArg } from './library.ts';
+import {
+  CelError,
+  Duration,
+  failed,
+  ObjectView,
+  Opaque,
+  Optional,
+  readClock,
+  Timestamp,
+  TypeName,
+  Uint,
+  type Value,
+} from '../values.ts';
+import { type Library, readTexts, searchText, textArg } from './library.ts';
 
 /** CEL's own functions. */
 export const standard: Library = {
@@ -33,11 +45,14 @@ export const standard: Library = {
       readTexts(budget, text);
       return Buffer.from(text, 'utf8');
     },
-    timestamp: ([value]) => toTimestamp(value!),
-    duration: ([value]) => toDuration(value!),
+    timestamp: ([value], budget) => toTimestamp(value!, budget),
+    duration: ([value], budget) => toDuration(value!, budget),
     startsWith: ([text, start], budget) => comparing(text, start, budget, (a, b) => a.startsWith(b)),
     endsWith: ([text, end], budget) => comparing(text, end, budget, (a, b) => a.endsWith(b)),
-    contains: ([text, part], budget) => comparing(text, part, budget, (a, b) => a.includes(b)),
+    contains: ([text, part], budget) => {
+      searchText(budget, textArg(text), textArg(part));
+      return textArg(text).includes(textArg(part));
+    },
     matches: ([text, pattern], budget) => matchesText(textArg(text), textArg(pattern), budget),
   },
 };
@@ -55,13 +70,13 @@ function comparing(
 
 function matchesText(text: string, pattern: string, budget: Budget): boolean {
   budget.take(Math.ceil(pattern.length / 4));
-  return patternOf(pattern).test(text, budget);
+  return patternOf(pattern, budget).test(text, budget);
 }
 
 /** A pattern that a rule computes may be wrong only for some objects. */
-export function patternOf(source: string) {
+export function patternOf(source: string, budget: Budget) {
   try {
-    return compilePattern(source);
+    return compilePattern(source, budget);
   } catch (error) {
     if (error instanceof RangeError) throw new CelError(`invalid regular expression: ${error.message}`);
     throw error;
@@ -86,11 +101,13 @@ function typeNameOf(value: Value): string {
 function sizeOf(value: Value, budget: Budget): number {
   if (typeof value === 'string') {
     readTexts(budget, value);
-    return [...value].length;
+    let count = 0;
+    for (const _ of value) count++;
+    return count;
   }
   if (value instanceof Uint8Array) return value.length;
   if (isList(value)) return lengthOf(value);
-  return isMap(value) ? value.keys().length : failed('no such overload: size() needs a string, bytes, list or map');
+  return isMap(value) ? sizeOfMap(value, budget) : failed('no such overload: size() needs a string, bytes, list or map');
 }
 
 function inRange(value: bigint, least: bigint, most: bigint): bigint {
@@ -130,21 +147,26 @@ export function toText(value: Value, budget: Budget): string {
   if (value instanceof Uint) return String(value.value);
   if (value instanceof Timestamp) return timestampText(value.nanoseconds);
   if (value instanceof Duration) return durationText(value.nanoseconds);
-  if (value instanceof Opaque) return value.identity;
+  if (value instanceof Opaque) {
+    budget.take(OPAQUE_STEPS);
+    return value.identity;
+  }
   if (!(value instanceof Uint8Array)) return failed('no such overload: the value cannot be written as a string');
   budget.take(Math.ceil(value.length / 10));
   return Buffer.from(value).toString('utf8');
 }
 
-function toTimestamp(value: Value): Timestamp {
+function toTimestamp(value: Value, budget: Budget): Timestamp {
   if (value instanceof Timestamp) return value;
+  if (typeof value === 'string') readClock(value, budget);
   const nanoseconds = typeof value === 'bigint' ? value * 1_000_000_000n : parseTimestamp(textArg(value));
   if (nanoseconds === undefined || nanoseconds < -62_135_596_800n * 10n ** 9n || nanoseconds > 253_402_300_799n * 10n ** 9n)
     return failed('the value is no time: write it as "2006-01-02T15:04:05Z"');
   return new Timestamp(nanoseconds);
 }
 
-function toDuration(value: Value): Duration {
+function toDuration(value: Value, budget: Budget): Duration {
   if (value instanceof Duration) return value;
+  readClock(textArg(value), budget);
   return new Duration(parseDuration(textArg(value)) ?? failed('the text is no duration: write it as "1h30m" or "1.5s"'));
 }

@@ -2,7 +2,7 @@ import type { Budget } from '../budget.ts';
 import { isList, itemsOf } from '../equality.ts';
 import { failed, type Value } from '../values.ts';
 import { formatText } from './format-text.ts';
-import { intArg, type Library, readTexts, textArg } from './library.ts';
+import { intArg, type Library, readTexts, searchText, textArg } from './library.ts';
 
 /** Parts that split() makes. */
 const PARTS = 100_000;
@@ -26,8 +26,8 @@ export const strings: Library = {
     },
     indexOf: (args, budget) => textIndex(args, budget, 'indexOf'),
     lastIndexOf: (args, budget) => textIndex(args, budget, 'lastIndexOf'),
-    lowerAscii: ([text], budget) => mapText(text, budget, (each) => each.replaceAll(/[A-Z]+/g, (part) => part.toLowerCase())),
-    upperAscii: ([text], budget) => mapText(text, budget, (each) => each.replaceAll(/[a-z]+/g, (part) => part.toUpperCase())),
+    lowerAscii: ([text], budget) => mapLetters(text, budget, (each) => each.replaceAll(/[A-Z]+/g, (part) => part.toLowerCase())),
+    upperAscii: ([text], budget) => mapLetters(text, budget, (each) => each.replaceAll(/[a-z]+/g, (part) => part.toUpperCase())),
     trim: ([text], budget) => mapText(text, budget, (each) => each.trim()),
     reverse: ([text], budget) => pointsOf(text, budget).reverse().join(''),
     replace: replaceText,
@@ -41,7 +41,7 @@ export const strings: Library = {
     },
     format: ([text, values], budget) => {
       if (values === undefined || !isList(values)) return failed('no such overload: format() needs a list');
-      return formatText(textArg(text), itemsOf(values), budget);
+      return formatText(textArg(text), itemsOf(values, budget), budget);
     },
     'strings.quote': ([text], budget) => mapText(text, budget, (each) => JSON.stringify(each)),
   },
@@ -50,6 +50,13 @@ export const strings: Library = {
 function mapText(text: Value | undefined, budget: Budget, change: (text: string) => string): string {
   const plain = textArg(text);
   readTexts(budget, plain);
+  return change(plain);
+}
+
+/** Letters are changed in pieces, which may be single ones. */
+function mapLetters(text: Value | undefined, budget: Budget, change: (text: string) => string): string {
+  const plain = textArg(text);
+  budget.take(Math.ceil(plain.length / 4));
   return change(plain);
 }
 
@@ -69,7 +76,7 @@ function range(start: bigint, end: bigint, length: number, isPosition = false): 
 function textIndex([text, part, from]: readonly Value[], budget: Budget, name: 'indexOf' | 'lastIndexOf'): bigint {
   const [plain, wanted] = [textArg(text), textArg(part)];
   const points = pointsOf(plain, budget);
-  readTexts(budget, wanted);
+  searchText(budget, plain, wanted);
   const start = from === undefined ? undefined : Number(intArg(from));
   if (start !== undefined && (start < 0 || start > points.length)) failed(`index out of range: ${start}`);
   const unitStart = start === undefined ? undefined : points.slice(0, start).join('').length;
@@ -79,18 +86,18 @@ function textIndex([text, part, from]: readonly Value[], budget: Budget, name: '
 
 function replaceText([text, old, replacement, most]: readonly Value[], budget: Budget): string {
   const [plain, from, to] = [textArg(text), textArg(old), textArg(replacement)];
-  readTexts(budget, plain, from, to);
+  searchText(budget, plain, from);
   const limit = most === undefined ? -1 : Number(intArg(most));
   const parts = plain.split(from, PARTS + 1);
   if (parts.length > PARTS) failed('replace() has too much to replace');
   if (limit >= 0 && parts.length > limit + 1) parts.splice(limit, parts.length, parts.slice(limit).join(from));
-  budget.take(Math.ceil((parts.length * to.length) / 10));
+  budget.take(parts.length + Math.ceil((parts.length * to.length) / 10));
   return parts.join(to);
 }
 
 function splitText([text, separator, most]: readonly Value[], budget: Budget): Value {
   const [plain, by] = [textArg(text), textArg(separator)];
-  readTexts(budget, plain, by);
+  searchText(budget, plain, by);
   const limit = most === undefined ? -1 : Number(intArg(most));
   if (limit === 0) return [];
   const parts = plain.split(by, PARTS + 1);
@@ -103,9 +110,8 @@ function splitText([text, separator, most]: readonly Value[], budget: Budget): V
 function joinTexts([list, separator]: readonly Value[], budget: Budget): string {
   if (list === undefined || !isList(list)) return failed('no such overload: join() needs a list');
   const by = separator === undefined ? '' : textArg(separator);
-  const texts = itemsOf(list).map(textArg);
-  budget.take(texts.length);
+  const texts = itemsOf(list, budget).map(textArg);
   budget.take(Math.ceil((texts.length * by.length) / 10));
-  readTexts(budget, ...texts.slice(0, 50_000));
+  for (const text of texts) readTexts(budget, text);
   return texts.join(by);
 }

@@ -1,12 +1,19 @@
+import type { Budget } from '../budget.ts';
 import { partsOf } from '../timestamps.ts';
 import { CelError, Duration, failed, Timestamp, type Value } from '../values.ts';
 import { type Library, textArg } from './library.ts';
 
 const DAY_MS = 86_400_000;
+/** What a time in a zone takes, and what the zone takes when it is new. */
+const [ZONE_STEPS, NEW_ZONE_STEPS] = [50, 1000];
 
 function part(read: (date: Date) => number) {
-  return ([time, zone]: readonly Value[]): bigint => {
+  return ([time, zone]: readonly Value[], budget: Budget): bigint => {
     if (!(time instanceof Timestamp)) throw new CelError('no such overload: the value must be a timestamp');
+    if (zone !== undefined) {
+      budget.take(ZONE_STEPS);
+      budget.prepare(`zone ${textArg(zone).slice(0, 100)}`, NEW_ZONE_STEPS);
+    }
     const date = partsOf(time.nanoseconds, zone === undefined ? '+00:00' : textArg(zone)) ?? failed('the time zone is unknown');
     return BigInt(read(date));
   };
@@ -15,9 +22,9 @@ function part(read: (date: Date) => number) {
 /** Of a duration the whole of it in the unit; of a timestamp the part of the day. */
 function partOrWhole(unit: bigint, read: (date: Date) => number, most?: bigint) {
   const ofTime = part(read);
-  return (args: readonly Value[]): bigint => {
+  return (args: readonly Value[], budget: Budget): bigint => {
     const [value] = args;
-    if (!(value instanceof Duration)) return ofTime(args);
+    if (!(value instanceof Duration)) return ofTime(args, budget);
     const whole = value.nanoseconds / unit;
     return most === undefined ? whole : whole % most;
   };

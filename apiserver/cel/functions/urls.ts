@@ -1,3 +1,4 @@
+import type { Budget } from '../budget.ts';
 import { failed, MapValue, Opaque, type Value } from '../values.ts';
 import { type Library, opaqueArg, readTexts, textArg } from './library.ts';
 
@@ -52,7 +53,9 @@ function hasControls(text: string): boolean {
 
 const urlArg = (value: Value | undefined): UrlValue => opaqueArg(UrlValue, 'a URL', value);
 
-function queryOf(query: string): MapValue {
+/** A name, with its text and its list, takes longer than a character. */
+function queryOf(query: string, budget: Budget): MapValue {
+  budget.take(query.length);
   const values = new Map<string, string[]>();
   for (const [name, value] of new URLSearchParams(query)) {
     const list = values.get(name);
@@ -60,7 +63,7 @@ function queryOf(query: string): MapValue {
     else list.push(value);
   }
   const map = new MapValue();
-  for (const [name, list] of values) map.set(name, list);
+  for (const [name, list] of values) map.set(name, list, budget);
   return map;
 }
 
@@ -87,9 +90,15 @@ export const urls: Library = {
     },
     getScheme: ([url]) => urlArg(url).scheme,
     getHost: ([url]) => urlArg(url).host,
-    getHostname: ([url]) => urlArg(url).hostname,
-    getPort: ([url]) => urlArg(url).port,
+    getHostname: ([url], budget) => {
+      readTexts(budget, urlArg(url).host);
+      return urlArg(url).hostname;
+    },
+    getPort: ([url], budget) => {
+      readTexts(budget, urlArg(url).host);
+      return urlArg(url).port;
+    },
     getEscapedPath: ([url]) => urlArg(url).path,
-    getQuery: ([url]) => queryOf(urlArg(url).query),
+    getQuery: ([url], budget) => queryOf(urlArg(url).query, budget),
   },
 };

@@ -1,9 +1,11 @@
 import { failed, Opaque, type Value } from '../values.ts';
-import { type Library, opaqueArg, textArg } from './library.ts';
+import { type Library, opaqueArg, textArg, withSteps } from './library.ts';
 import { QuantityValue, quantities } from './quantities.ts';
 
 /** Characters of a version. */
 const VERSION_CHARACTERS = 256;
+/** What reading a version takes. */
+const VERSION_STEPS = 40;
 const NUMBER = '(0|[1-9]\\d{0,17})';
 const PART = '[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*';
 const VERSION = new RegExp(`^${NUMBER}\\.${NUMBER}\\.${NUMBER}(?:-(${PART}))?(?:\\+(${PART}))?$`);
@@ -64,7 +66,9 @@ function orderOfParts(a: string, b: string): number {
 function comparison(name: string, read: (order: number) => Value) {
   return (...[args, budget]: Parameters<NonNullable<(typeof quantities.handlers)[string]>>): Value => {
     if (args[0] instanceof QuantityValue) return quantities.handlers[name]!(args, budget);
-    return read(Math.sign(order(versionArg(args[0]), versionArg(args[1]))));
+    const [a, b] = [versionArg(args[0]), versionArg(args[1])];
+    budget.take(Math.min(a.preRelease.length, b.preRelease.length));
+    return read(Math.sign(order(a, b)));
   };
 }
 
@@ -83,7 +87,7 @@ export const versions: Library = {
     ...['isLessThan', 'isGreaterThan'].map((name) => `${V}.${name}(${V}): bool`),
     `${V}.compareTo(${V}): int`,
   ],
-  handlers: {
+  handlers: withSteps(VERSION_STEPS, {
     semver: ([text, isNormalized]) =>
       parse(textArg(text), isNormalized === true) ?? failed('the text is no version such as "1.2.3"'),
     isSemver: ([text, isNormalized]) => parse(textArg(text), isNormalized === true) !== undefined,
@@ -93,5 +97,5 @@ export const versions: Library = {
     isLessThan: comparison('isLessThan', (found) => found < 0),
     isGreaterThan: comparison('isGreaterThan', (found) => found > 0),
     compareTo: comparison('compareTo', (found) => BigInt(found)),
-  },
+  }),
 };

@@ -1,0 +1,126 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { type CommandLine, openCommandLine } from './cli-harness.ts';
+
+// Kinds that Berth stores and does not act on, as a user meets them: manifests as Kubernetes' documentation has them.
+let server: RunningServer;
+let cli: CommandLine;
+
+beforeAll(async () => {
+  server = await startServer();
+  cli = await openCommandLine(server.admin);
+});
+afterAll(async () => {
+  await cli.close();
+  await server.stop();
+  await server.remove();
+});
+
+const ingressClass = `apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata:
+  name: nginx-example
+  annotations:
+    ingressclass.kubernetes.io/is-default-class: "true"
+spec:
+  controller: k8s.io/ingress-nginx
+`;
+const ingress = `apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: name-virtual-host-ingress
+spec:
+  rules:
+  - host: first.bar.com
+    http:
+      paths:
+      - pathType: Prefix
+        path: "/"
+        backend:
+          service:
+            name: service1
+            port:
+              number: 80
+`;
+const flowSchema = `apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata:
+  name: health-for-strangers
+spec:
+  matchingPrecedence: 1000
+  priorityLevelConfiguration:
+    name: exempt
+  rules:
+    - nonResourceRules:
+      - nonResourceURLs:
+          - "/healthz"
+          - "/livez"
+          - "/readyz"
+        verbs:
+          - "*"
+      subjects:
+        - kind: Group
+          group:
+            name: "system:unauthenticated"
+`;
+const csiDriver = `apiVersion: storage.k8s.io/v1
+kind: CSIDriver
+metadata: {name: mydriver.example.com}
+spec: {attachRequired: true, podInfoOnMount: true, fsGroupPolicy: File}
+`;
+
+async function applied(name: string, text: string) {
+  const path = join(cli.folder, name);
+  await writeFile(path, text);
+  return await cli.berth('apply', '-f', path);
+}
+const shown = async (...words: string[]): Promise<string> => (await cli.berth(...words)).out;
+
+it('stores an Ingress of the default class, and says that Berth does not act on it', async () => {
+  expect((await applied('class.yaml', ingressClass)).out).toBe('ingressclass.networking.k8s.io/nginx-example created\n');
+  const said = await applied('ingress.yaml', ingress);
+  expect(said).toMatchObject({ code: 0, out: 'ingress.networking.k8s.io/name-virtual-host-ingress created\n' });
+  expect(said.err).toMatch(/^Warning: [^\n]*spec is not acted on: Berth has no ingress controller/i);
+  expect(await shown('get', 'ing', '--no-headers')).toMatch(
+    /^name-virtual-host-ingress +nginx-example +first\.bar\.com +<none> +80 +\S+\n$/,
+  );
+  const described = await shown('describe', 'ing', 'name-virtual-host-ingress');
+  expect(described).toMatch(/ first\.bar\.com\n +\/ +service1:80 \(<error: services "service1" not found>\)\n/);
+  expect((await applied('ingress.yaml', ingress)).out).toContain(' unchanged\n');
+});
+
+it('shows the status that an ingress controller writes', async () => {
+  const key = { namespace: 'default', name: 'name-virtual-host-ingress' };
+  const object = await server.client.ingresses.get(key);
+  const status = { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } };
+  await server.client.ingresses.updateStatus({ ...object, status });
+  expect(await shown('get', 'ingress', key.name, '--no-headers')).toMatch(/ 192\.0\.2\.7 +80 /);
+});
+
+it('refuses wrong objects with the path of the field', async () => {
+  const said = await applied('bad.yaml', ingress.replace('pathType: Prefix', 'pathType: Regex'));
+  expect(said.code).toBe(1);
+  expect(said.err).toContain('spec.rules[0].http.paths[0].pathType');
+});
+
+it.each([
+  [
+    'FlowSchema',
+    flowSchema,
+    'flowschema.flowcontrol.apiserver.k8s.io/health-for-strangers',
+    /^\S+ +exempt +1000 +<none> +\S+ +\?\n$/,
+  ],
+  [
+    'CSIDriver',
+    csiDriver,
+    'csidriver.storage.k8s.io/mydriver.example.com',
+    /^\S+ +true +true +false +<unset> +false +Persistent /,
+  ],
+])('stores an object of kind %s with a warning, and shows its columns', async (kind, manifest, name, row) => {
+  const said = await applied(`${kind}.yaml`, manifest);
+  expect(said).toMatchObject({ code: 0, out: `${name} created\n` });
+  expect(said.err).toContain('spec is not acted on: ');
+  expect(await shown('get', name.replace(/\..*\//, '/'), '--no-headers')).toMatch(row);
+});
