@@ -31,6 +31,6 @@ export async function startCustomKinds(
   options: Omit<CustomKindsOptions, 'now'>,
   signal: AbortSignal,
 ): Promise<{ readonly ended: Promise<void> }> {
-  const keep = await new CustomKinds({ ...options, now: () => new Date() }).begin();
-  return { ended: keep(signal) };
+  const keep = await new CustomKinds({ ...options, now: () => new Date() }).begin(signal);
+  return { ended: keep() };
 }

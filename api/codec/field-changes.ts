@@ -1,7 +1,9 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
+import { compareFields } from '../apply/compare.ts';
+import { deduced, type FieldType } from '../apply/field-type.ts';
 import { equalValues } from '../meta/equal.ts';
 import { type FieldSet, isEmptySet, SELF } from '../meta/field-set.ts';
-import { isJsonObject } from '../meta/merge-patch.ts';
+import type { JsonObject } from '../meta/merge-patch.ts';
 import { isAtomicField } from './atomic-fields.ts';
 import { messageType } from './descriptors.ts';
 import { isOpen } from './open-message.ts';
@@ -20,33 +22,19 @@ const LIST_KEYS = '(berth.meta.v1.list_map_key)';
 /** Messages that are one value in the JSON form. */
 const VALUES = ['Timestamp', 'Duration', 'Quantity', 'IntOrString', 'FieldsV1', 'RawExtension'];
 
-/** Compares two values of a message in the in-memory form. Parts that are the same value cost nothing. */
-export function fieldChanges(messageName: string, before: object, after: object): FieldChanges {
+/**
+ * Compares two values of a message in the in-memory form. Parts that are the same value cost nothing. `type` is that of
+ * the members of a kind that users added; without it objects are looked into, and everything else is one value.
+ */
+export function fieldChanges(messageName: string, before: object, after: object, type: FieldType = deduced): FieldChanges {
   const changes: FieldChanges = { changed: {}, removed: {} };
   compareMessages(messageType(messageName), before as Values, after as Values, changes);
-  if (isOpen(messageName)) compareMembers(contentOf(before), contentOf(after), changes);
-  return changes;
+  if (!isOpen(messageName)) return changes;
+  const { changed, removed } = compareFields(type, contentOf(before), contentOf(after));
+  return { changed: { ...changes.changed, ...changed }, removed: { ...changes.removed, ...removed } };
 }
 
-const contentOf = (object: object): Values => ({ ...object, metadata: undefined });
-
-/** Plain JSON without a schema: objects are looked into, everything else is one value. */
-function compareMembers(before: Values, after: Values, to: FieldChanges): void {
-  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [old, next] = [before[name], after[name]];
-    if (Object.is(old, next)) continue;
-    const step = `f:${name}`;
-    if (next === undefined) to.removed[step] = {};
-    else if (!isJsonObject(next) || Object.keys(next).length === 0) {
-      if (!equalValues(old, next)) to.changed[step] = {};
-    } else {
-      const parts: FieldChanges = { changed: old === undefined ? { [SELF]: {} } : {}, removed: {} };
-      compareMembers(isJsonObject(old) ? old : {}, next, parts);
-      if (!isEmptySet(parts.changed)) to.changed[step] = parts.changed;
-      if (!isEmptySet(parts.removed)) to.removed[step] = parts.removed;
-    }
-  }
-}
+const contentOf = ({ metadata: _, ...members }: { readonly metadata?: unknown }): JsonObject => members as JsonObject;
 
 function compareMessages(type: Type, before: Values, after: Values, to: FieldChanges): void {
   for (const field of type.fieldsArray) {

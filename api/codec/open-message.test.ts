@@ -46,7 +46,7 @@ describe('an object of a kind that users added', () => {
     const after = { metadata: { name: 'a', labels: { x: 'y' } }, spec: { a: 1, b: [2], e: 1 } };
     expect(fieldChanges(openMessage, before, after)).toEqual({
       changed: { 'f:metadata': { 'f:labels': { '.': {}, 'f:x': {} } }, 'f:spec': { 'f:b': {}, 'f:e': {} } },
-      removed: { 'f:spec': { 'f:c': {} } },
+      removed: { 'f:spec': { 'f:c': { '.': {}, 'f:d': {} } } },
     });
   });
 });

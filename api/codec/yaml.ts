@@ -45,6 +45,8 @@ export interface ManifestFailure {
   readonly problems: readonly ManifestProblem[];
   /** Which object it is about, where that much can be read. */
   readonly identity?: ManifestIdentity | undefined;
+  /** Of a kind that the caller does not know. */
+  readonly isOfUnknownKind?: boolean | undefined;
 }
 
 export interface ManifestIdentity {
@@ -105,8 +107,11 @@ class ManifestReader {
       return this.readItems(json.items ?? [], at, name);
     const kind = this.kindOf(name, json.apiVersion);
     if (!kind && isKustomization(json)) return [this.failureAt(at, kustomizationReason)];
-    if (!kind) return [this.failureAt([...at, 'kind'], unknownKind(name))];
-    return [this.readObject(itemKind ? { apiVersion: kind.apiVersion, kind: kind.kind, ...json } : json, at, kind)];
+    if (!kind) return [{ ...this.failureAt([...at, 'kind'], unknownKind(name)), isOfUnknownKind: true }];
+    const read = this.readObject(itemKind ? { apiVersion: kind.apiVersion, kind: kind.kind, ...json } : json, at, kind);
+    // Another group may have a kind of the same name.
+    const isOther = typeof json.apiVersion === 'string' && groupOf(json.apiVersion) !== groupOf(kind.apiVersion);
+    return ['problems' in read && isOther ? { ...read, isOfUnknownKind: true } : read];
   }
 
   /** Of kinds of one name that of the version, else of the group, else the first. */

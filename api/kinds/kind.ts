@@ -1,3 +1,4 @@
+import type { MapType } from '../apply/field-type.ts';
 import type { FieldViolation } from '../errors/api-error.ts';
 import type { ObjectMeta, Timestamp } from '../generated/types.ts';
 import type { FieldSupportTable } from './field-support.ts';
@@ -150,6 +151,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
    * those.
    */
   prune?(object: T): string[];
+  /** How server-side apply merges the fields. Absent: as the message says. */
+  fieldType?(): MapType;
   /** Fills in every default, in place. Runs once, on the way in. Idempotent. */
   defaults(object: T): void;
   /** Every rule that the object breaks, all at once; metadata is checked by the registry. */

@@ -11,10 +11,11 @@ import type { AnyObject } from '../registry/any-object.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { Registry } from '../registry/registry.ts';
 import { serverContext } from '../registry/server-context.ts';
+import { type StorageClock, systemStorageClock } from '../storage/clock.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
 import { readSchema } from './definition-admission.ts';
 import { DefinitionTable } from './definition-table.ts';
-import { emptyKind } from './empty-kind.ts';
+import { emptyKind, isEmptied } from './empty-kind.ts';
 import { condition, decideStatus, noteUse } from './names.ts';
 import { loadSchemaEngine } from './schema-engine.ts';
 import { adopt, servedVersions } from './served-versions.ts';
@@ -23,6 +24,8 @@ export interface CustomKindsOptions {
   readonly registry: Registry;
   readonly log: Logger;
   readonly now: () => Date;
+  /** Of the waits before something is tried again. */
+  readonly clock?: StorageClock;
   addKind(kind: Kind): Promise<void>;
   removeKind(kind: Kind): Promise<void>;
 }
@@ -32,10 +35,14 @@ interface Served {
   readonly uid: string;
   readonly store: KindStore;
   readonly kinds: Map<string, Kind>;
+  /** Of a kind that is being deleted: the objects up to this key have been told to go. */
+  emptiedTo?: string | undefined;
   leave(): void;
 }
 
+/** The waits before what failed is tried again: the first, and the longest that doubling leads to. */
 const retryMs = 1_000;
+const longestRetryMs = 60_000;
 
 /**
  * Serves the kinds of CustomResourceDefinitions as these come, change and go: decides over their names, tells in their
@@ -46,16 +53,25 @@ export class CustomKinds {
   readonly #definitions: KindStore;
   readonly #table = new DefinitionTable();
   readonly #served = new Map<string, Served>();
+  /** In the order in which they are attended to. */
   readonly #due = new Set<string>();
+  /** Attempts that failed one after the other, and what cancels the next one. */
+  readonly #retries = new Map<string, { readonly failures: number; cancel(): void }>();
+  readonly #clock: StorageClock;
+  #isRunning = false;
   #wake = (): void => {};
 
   constructor(options: CustomKindsOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? systemStorageClock;
     this.#definitions = options.registry.store('CustomResourceDefinition');
   }
 
-  /** Serves the kinds that were established before the start; the result keeps them until the signal aborts. */
-  async begin(): Promise<(signal: AbortSignal) => Promise<void>> {
+  /**
+   * Serves the kinds that were established before the start; the result keeps them until the signal aborts. Objects are
+   * deleted only then: there may be many.
+   */
+  async begin(signal: AbortSignal): Promise<() => Promise<void>> {
     const { cache } = this.#definitions;
     const leave = cache.observe({
       reset: (entries) => {
@@ -63,11 +79,12 @@ export class CustomKinds {
       },
       event: ({ type, entry }) => (type === 'DELETED' ? this.#forget(entry) : this.#note(entry)),
     });
-    for (const name of this.#due) await this.#attempt(name);
-    return (signal) => this.#run(signal).finally(leave);
+    for (const name of [...this.#due]) if (!signal.aborted) await this.#attempt(name);
+    return () => this.#run(signal).finally(leave);
   }
 
   async #run(signal: AbortSignal): Promise<void> {
+    this.#isRunning = true;
     const onAbort = (): void => this.#wake();
     signal.addEventListener('abort', onAbort);
     while (!signal.aborted) {
@@ -79,6 +96,7 @@ export class CustomKinds {
         });
     }
     signal.removeEventListener('abort', onAbort);
+    for (const { cancel } of this.#retries.values()) cancel();
     for (const { leave } of this.#served.values()) leave();
   }
 
@@ -101,12 +119,17 @@ export class CustomKinds {
 
   async #attempt(name: string): Promise<void> {
     this.#due.delete(name);
+    const { failures = 0, cancel } = this.#retries.get(name) ?? {};
+    cancel?.();
+    this.#retries.delete(name);
     try {
       await this.#sync(name);
     } catch (error) {
-      if (!isConflict(error) && !isNotFound(error))
-        this.#options.log.warn({ err: error, definition: name }, 'cannot serve a kind: trying again');
-      setTimeout(() => this.#enqueue(name), retryMs).unref();
+      const isLate = isConflict(error) || isNotFound(error);
+      if (!isLate) this.#options.log.warn({ err: error, definition: name }, 'cannot serve a kind: trying again');
+      const waitMs = Math.min(longestRetryMs, retryMs * 2 ** failures);
+      const retry = this.#clock.after(waitMs, () => this.#enqueue(name));
+      this.#retries.set(name, { failures: isLate ? failures : failures + 1, cancel: retry });
     }
   }
 
@@ -121,7 +144,11 @@ export class CustomKinds {
     const decided = { ...definition, status: next };
     // Established means served: first the one, then the other.
     if (isEstablished(decided)) await this.#serve(name, decided);
-    if (metadata?.deletionTimestamp) return this.#terminate(name, definition);
+    if (metadata?.deletionTimestamp) {
+      if (this.#isRunning) return this.#terminate(name, definition);
+      this.#due.add(name);
+      return;
+    }
     const isUsed = isInUse(definition) || (this.#served.get(name)?.store.cache.size ?? 0) > 0;
     const told = isUsed ? noteUse(definition, next, now) : next;
     if (!isDeepStrictEqual(told, status)) await this.#writeStatus(name, told);
@@ -147,12 +174,16 @@ export class CustomKinds {
     const store = registry.stores.get(kindId(first))!;
     registry.stores.setVersions(store, others);
     let isUsed = false;
-    const event = (): void => {
+    const look = (): void => {
       const isFirst = !isUsed && store.cache.size > 0;
       isUsed ||= isFirst;
-      if (isFirst || (store.cache.size === 0 && this.#table.isTerminating(name))) this.#enqueue(name);
+      if (isFirst || this.#table.isTerminating(name)) this.#enqueue(name);
     };
-    const leave = store.cache.observe({ reset: event, event });
+    // A create that was under way when the deletion began is to go, too.
+    const event = ({ type }: { readonly type: string }): void => {
+      if (type === 'ADDED' || store.cache.size === 0) look();
+    };
+    const leave = store.cache.observe({ reset: look, event });
     const kinds = new Map([first, ...others].map((kind) => [kind.apiVersion, kind]));
     this.#served.set(name, { uid: definition.metadata?.uid ?? '', store, kinds, leave });
   }
@@ -200,11 +231,19 @@ export class CustomKinds {
     const next = { ...definition.status, conditions: [...conditions.filter(({ type }) => type !== 'Terminating'), terminating] };
     if (!isDeepStrictEqual(next, definition.status)) await this.#writeStatus(name, next);
     const served = this.#served.get(name);
-    if (served && !(await emptyKind(served.store))) return;
+    if (served && !(await this.#empty(name, served))) return;
     await this.#change(name, 'patch', (previous) => {
       const kept = (previous.metadata?.finalizers ?? []).filter((each) => each !== finalizers.customResources);
       return { ...previous, metadata: { ...previous.metadata, finalizers: kept } };
     });
+  }
+
+  /** Deletes a batch of the objects, and comes back for the next. Gives whether none is left. */
+  async #empty(name: string, served: Served): Promise<boolean> {
+    served.emptiedTo = await emptyKind(served.store, served.emptiedTo);
+    if (served.emptiedTo === undefined) return isEmptied(served.store);
+    this.#enqueue(name);
+    return false;
   }
 
   #writeStatus(name: string, status: CustomResourceDefinition['status'] & object): Promise<void> {

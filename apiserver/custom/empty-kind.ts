@@ -4,17 +4,23 @@ import type { KindStore } from '../registry/kind-store.ts';
 import { serverContext } from '../registry/server-context.ts';
 import { placeOf } from '../watch/entry.ts';
 
-/** Deletions that are under way together. */
-const batch = 100;
+/** Deletions that are under way together; between two batches the server attends to other kinds, or stops. */
+export const EMPTY_BATCH = 100;
 
-/** Deletes every object of a kind. Gives whether none is left; an object that a finalizer keeps is. */
-export async function emptyKind(store: KindStore): Promise<boolean> {
+/**
+ * Deletes the next objects of a kind behind a key, at most a batch of them. Gives the key of the last one; undefined
+ * when there are none behind the key.
+ */
+export async function emptyKind(store: KindStore, after?: string): Promise<string | undefined> {
   await store.fresh();
-  const keys = store.cache.range(store.keyPrefix).map(({ key }) => key);
-  for (let i = 0; i < keys.length; i += batch) await Promise.all(keys.slice(i, i + batch).map((key) => remove(store, key)));
-  // As it is on the disk: a create that was under way when the deletion began may not be shown yet.
-  const left = await store.storage.list(store.keyPrefix, { limit: 1 });
-  return left.items.length === 0;
+  const keys = store.cache.range(store.keyPrefix, after).slice(0, EMPTY_BATCH);
+  await Promise.all(keys.map(({ key }) => remove(store, key)));
+  return keys.at(-1)?.key;
+}
+
+/** Whether the disk has no object of the kind: a create that was under way may not be shown yet. */
+export async function isEmptied(store: KindStore): Promise<boolean> {
+  return (await store.storage.list(store.keyPrefix, { limit: 1 })).items.length === 0;
 }
 
 async function remove(store: KindStore, key: string): Promise<void> {

@@ -1,3 +1,4 @@
+import type { MapType } from '../../api/apply/field-type.ts';
 import { toJson } from '../../api/codec/json.ts';
 import { type ErrorSubject, internal, invalid } from '../../api/errors/index.ts';
 import type { CustomRules } from '../../api/kinds/custom/custom-kind.ts';
@@ -5,6 +6,7 @@ import type { Kind } from '../../api/kinds/kind.ts';
 import type { Json, JsonObject } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import type { CompiledSchema } from '../schema/compiled-schema.ts';
+import { fieldTypeOfKind } from '../schema/field-type-of.ts';
 import { loadedSchemaEngine } from './schema-engine.ts';
 
 /** What the rules of one version are made of. */
@@ -21,6 +23,7 @@ export function schemaRules({ names, read }: SchemaSource): CustomRules {
     compiled ??= compile(names, read());
     return compiled;
   };
+  let fieldType: MapType | undefined;
   const jsonOf = (object: object): JsonObject => toJson(names, object);
   return {
     prune: (object) => onMembers(object, (members) => schema().prune(members)),
@@ -29,6 +32,10 @@ export function schemaRules({ names, read }: SchemaSource): CustomRules {
       if (violations.length > 0) throw invalid(subjectOf(names, object), violations);
     },
     validate: (next, previous) => schema().validate(jsonOf(next), previous && jsonOf(previous)),
+    fieldType() {
+      fieldType ??= fieldTypeOfKind(schema().root);
+      return fieldType;
+    },
   };
 }
 

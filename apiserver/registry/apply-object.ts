@@ -1,6 +1,7 @@
 import { computeApply, type OwnedFields } from '../../api/apply/apply.ts';
 import { isUpgrade } from '../../api/apply/client-side.ts';
 import { applyConflict } from '../../api/apply/conflicts.ts';
+import type { MapType } from '../../api/apply/field-type.ts';
 import { fieldsOfConfig } from '../../api/apply/fields-of.ts';
 import {
   entriesAfterApply,
@@ -176,7 +177,7 @@ function decideApply(
   complete: (object: JsonObject) => JsonObject,
 ): Decided {
   const { kind } = store;
-  const type = typeOfMessage(kind.message);
+  const type = typeOf(kind);
   const entries = withCreatorFields(type, recordsManagers(kind) ? withManager(live, kind.apiVersion) : live, kind.hasStatus);
   const input = { type, live, config, owned: ownedByEntries(entries), applier: entryId(entry), complete };
   let outcome = computeApply({ ...input, force: request.force });
@@ -190,6 +191,8 @@ function managed({ metadata = {} }: AnyObject): object {
   const { managedFields: _, ...rest } = metadata;
   return rest;
 }
+
+const typeOf = (kind: Kind): MapType => kind.fieldType?.() ?? typeOfMessage(kind.message);
 
 const targetOf = ({ subresource }: ApplyRequest): WriteTarget => (subresource === 'status' ? 'status' : 'object');
 
@@ -214,7 +217,7 @@ async function createByApply(apply: Apply, admission: Admission, context: ApplyC
   if (resourceVersion) throw notFound(subject);
   if (uid) throw conflict(subject, `there is no object with the uid ${uid}: leave it out to make a new one`);
   const managers = (time: Timestamp): ManagedFieldsEntry[] => {
-    const fieldsV1 = fieldsOfConfig(typeOfMessage(store.kind.message), config);
+    const fieldsV1 = fieldsOfConfig(typeOf(store.kind), config);
     if (isEmptySet(fieldsV1)) return [];
     return [{ ...messageFromJson<ManagedFieldsEntry>(ENTRY, { ...entry, fieldsV1 }), time }];
   };

@@ -89,11 +89,11 @@ export class KindStores implements Iterable<KindStore> {
     if (first && others.length === 0 && (apiVersion === '' || apiVersion === first.kind.apiVersion)) return first;
     const version = first && others.length === 0 ? this.#versions.get(first.id)?.get(apiVersion) : undefined;
     if (version) return version;
-    if (namesakes.length === 0) missing(kind);
-    if (apiVersion === '') throw badRequest(`several kinds are called "${kind}": name the apiVersion, ${versionsOf(namesakes)}`);
-    throw badRequest(
-      `apiVersion "${apiVersion}" is not known for kind "${kind}": use ${versionsOf(first ? [first] : namesakes)}`,
-    );
+    if (namesakes.length === 0) missing(kind, apiVersion);
+    if (apiVersion === '')
+      throw badRequest(`several kinds are called "${kind}": name the apiVersion, ${apiVersionsOf(namesakes)}`);
+    const served = (first ? [first] : namesakes).flatMap((store) => [store.kind.apiVersion, ...this.versionsOf(store.id)]);
+    throw badRequest(`apiVersion "${apiVersion}" is not known for kind "${kind}": use ${orText(served)}`);
   }
 }
 
@@ -101,14 +101,10 @@ function isOf({ kind }: KindStore, group: string): boolean {
   return groupOf(kind.apiVersion) === group;
 }
 
-function versionsOf(stores: readonly KindStore[]): string {
-  return stores.map(({ kind: { apiVersion } }) => `"${apiVersion}"`).join(' or ');
-}
+const apiVersionsOf = (stores: readonly KindStore[]): string => orText(stores.map(({ kind }) => kind.apiVersion));
+const orText = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(' or ');
 
-function missing(kind: string): never {
-  throw new ApiError(
-    'NOT_FOUND',
-    'NotFound',
-    `this server has no kind "${kind}"; the service berth.meta.v1.Objects lists its kinds`,
-  );
+function missing(kind: string, apiVersion: string): never {
+  const version = apiVersion === '' ? '' : ` in version "${apiVersion}"`;
+  throw new ApiError('NOT_FOUND', 'NotFound', `no kind "${kind}"${version}; a CustomResourceDefinition would add it`);
 }

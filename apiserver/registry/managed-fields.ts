@@ -63,7 +63,7 @@ export function recordFields(
   { previous, next }: { readonly previous: AnyObject; readonly next: AnyObject },
   writer: FieldWriter,
 ): readonly ManagedFieldsEntry[] {
-  const { changed, removed } = fieldChanges(kind.message, tracked(previous), tracked(next));
+  const { changed, removed } = fieldChanges(kind.message, tracked(previous), tracked(next), kind.fieldType?.());
   if (isEmptySet(changed) && isEmptySet(removed)) return entries;
   const kept: ManagedFieldsEntry[] = [];
   let written = isEmptySet(changed);

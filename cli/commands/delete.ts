@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { badRequest, isNotFound } from '../../api/errors/index.ts';
 import type { DeleteOptions } from '../../api/generated/types.ts';
 import { kindWord } from '../../api/kinds/custom/kind-word.ts';
+import { isKind } from '../../api/kinds/index.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { parseDuration } from '../args/duration.ts';
 import { findTargets, type Target, type TargetFlags, targetText } from '../get/targets.ts';
@@ -53,7 +54,7 @@ export function registerDelete(program: Command): void {
           process.stderr.write(
             'Warning: forced deletion does not wait until a node has ended the containers; they may run on until it hears of it\n',
           );
-        const done = await deleteAll(session, targets, options, flags, selected);
+        const done = await deleteAll(session, definitionsLast(targets), options, flags, selected);
         if (flags.wait && (flags.dryRun ?? 'none') === 'none') await waitUntilGone(session, done.accepted, timeoutMs);
         if (failed + done.failed > 0) throw new ExitWith(1);
       });
@@ -81,6 +82,12 @@ export function deleteOptionsOf(
     ...(cascadeGiven ? { propagationPolicy: cascade.charAt(0).toUpperCase() + cascade.slice(1) } : {}),
     ...(dryRun === 'server' ? { dryRun: ['All'] } : {}),
   };
+}
+
+/** Objects go before the definitions of their kinds, with which they would be gone already. */
+function definitionsLast(targets: readonly Target[]): Target[] {
+  const isDefinition = ({ kind }: Target): boolean => isKind(kind, 'CustomResourceDefinition');
+  return [...targets.filter((target) => !isDefinition(target)), ...targets.filter(isDefinition)];
 }
 
 interface Accepted extends Target {

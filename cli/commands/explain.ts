@@ -1,7 +1,13 @@
 import type { Command } from 'commander';
+import { badRequest } from '../../api/errors/index.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
+import { resourceOf } from '../../api/kinds/identity.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import { withSession } from '../session.ts';
 
 /**
- * Everything it knows is in the program: no server is asked. The texts are large and are loaded by this command alone.
+ * What it knows of Berth's kinds is in the program, and no server is asked; of kinds that users added it reads the
+ * definition. The texts are large and are loaded by this command alone.
  */
 export function registerExplain(program: Command): void {
   program
@@ -9,8 +15,14 @@ export function registerExplain(program: Command): void {
     .description('Show the documentation of a kind or field, and whether Berth supports it')
     .argument('<path>', 'TYPE or TYPE.FIELD.FIELD, e.g. pod.spec.containers')
     .option('--recursive', 'all fields below, with their types')
-    .action(async (path: string, flags: { readonly recursive?: boolean }) => {
-      const { locate } = await import('../explain/locate.ts');
+    .action(async (path: string, flags: { readonly recursive?: boolean }, command: Command) => {
+      const { locate, readPath } = await import('../explain/locate.ts');
+      const { kind, names } = readPath(path);
+      // Metadata are those of every kind.
+      if (isCustom(kind) && names[0] !== 'metadata') {
+        await explainCustom(command, kind, names, flags);
+        return;
+      }
       const { explainPlace, explainTree } = await import('../explain/print.ts');
       const place = locate(path);
       if (flags.recursive) process.stdout.write(explainTree(place));
@@ -19,4 +31,23 @@ export function registerExplain(program: Command): void {
         process.stdout.write(explainPlace(place, comments));
       }
     });
+}
+
+async function explainCustom(
+  command: Command,
+  kind: Kind,
+  names: readonly string[],
+  { recursive }: { readonly recursive?: boolean },
+): Promise<void> {
+  const [{ explainSchema, explainSchemaTree, schemaOf, withObjectMembers }, { comments }] = await Promise.all([
+    import('../explain/schema.ts'),
+    import('../../api/generated/comments.ts'),
+  ]);
+  const name = resourceOf(kind);
+  await withSession(command, async ({ client }) => {
+    const schema = schemaOf(kind, await client.objects.get('CustomResourceDefinition', { name }));
+    if (!schema) throw badRequest(`the definition "${name}" has no schema of ${kind.apiVersion} any more: try again`);
+    const whole = withObjectMembers(schema, comments);
+    process.stdout.write((recursive ? explainSchemaTree : explainSchema)(kind, whole, names));
+  });
 }

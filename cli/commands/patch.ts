@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { PatchType } from '../../client/index.ts';
 import { checkSubresource } from '../args/subresource.ts';
@@ -76,6 +77,8 @@ async function patchOne(
   const { objects } = session.client;
   try {
     checkSubresource(kind, flags.subresource);
+    if (isCustom(kind) && flags.type === 'strategic')
+      throw badRequest(`cannot patch: ${kind.plural} take no strategic merge patch: use --type=merge or --type=json`);
     const { subresource } = flags;
     // Who may only scale may not read the object.
     const before = await objects.get(kindWord(kind), { ...key, ...(subresource === 'scale' && { subresource }) });

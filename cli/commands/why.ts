@@ -45,7 +45,9 @@ async function showWhy(session: Session, words: readonly string[], flags: WhyFla
   const [only, ...others] = words.length === 0 ? [] : parseResourceArguments(isName ? ['pod', word!] : words);
   const name = only?.names[0];
   if (!only || !name || others.length > 0 || only.names.length > 1)
-    throw badRequest('name one pod or workload, e.g. berth why deployment/web; or ask for the last placements with --last');
+    throw badRequest(
+      'name one pod, service or workload, e.g. berth why deployment/web; or ask for the last placements with --last',
+    );
   if (only.kind.kind === 'Pod') await showPod(session, name, flags);
   else if (only.kind.kind === 'Service') await showService(session, name, flags);
   else await showWorkload(session, only.kind, name, flags);

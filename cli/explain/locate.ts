@@ -18,23 +18,32 @@ export interface Place {
  * Throws for what does not exist.
  */
 export function locate(path: string): Place {
-  const [noun = '', ...names] = path.split('.').map((step) => step.replace(/\[\w*\]$/, ''));
-  const kind = resolveKind(noun);
+  const { kind, names } = readPath(path);
   const steps: Field[] = [];
-  for (const name of names.filter((each, at) => each !== '' || at < names.length - 1)) {
+  for (const name of names) {
     const type = below({ kind, steps });
     const fields = type === undefined ? [] : jsonFields(type);
     const field = fields.find((each) => each.name === name);
-    if (field === undefined) throw noField({ kind, steps }, name, fields);
+    if (field === undefined)
+      throw noField(
+        pathText({ kind, steps }),
+        name,
+        fields.map((each) => each.name),
+      );
     steps.push(field);
   }
   return { kind, steps };
 }
 
-function noField(at: Place, name: string, fields: readonly Field[]): Error {
-  const where = pathText(at);
-  if (fields.length === 0) return badRequest(`"${where}" is a value; it has no field "${name}"`);
-  const names = fields.map((field) => field.name);
+/** The kind that a path begins with, and the names of the fields behind it. Throws for a kind that does not exist. */
+export function readPath(path: string): { readonly kind: Kind; readonly names: readonly string[] } {
+  const [noun = '', ...names] = path.split('.').map((step) => step.replace(/\[\w*\]$/, ''));
+  return { kind: resolveKind(noun), names: names.filter((each, at) => each !== '' || at < names.length - 1) };
+}
+
+/** The error for a field that a place does not have; `names` are those that it has. */
+export function noField(where: string, name: string, names: readonly string[]): Error {
+  if (names.length === 0) return badRequest(`"${where}" is a value; it has no field "${name}"`);
   const meant = nearestWord(name, names);
   const hint = meant === undefined ? `it has ${names.join(', ')}` : `did you mean "${meant}"?`;
   return badRequest(`"${where}" has no field "${name}"; ${hint}`);

@@ -40,7 +40,7 @@ export function explainTree(place: Place): string {
   ].join('\n');
 }
 
-function header(kind: Kind): string {
+export function header(kind: Kind): string {
   const slash = kind.apiVersion.indexOf('/');
   const group = slash < 0 ? [] : [`GROUP:      ${kind.apiVersion.slice(0, slash)}`];
   return [...group, `KIND:       ${kind.kind}`, `VERSION:    ${kind.apiVersion.slice(slash + 1)}`].join('\n');
@@ -124,7 +124,7 @@ function inOrder(type: Type): Field[] {
 }
 
 /** Words in lines of a bounded width. */
-function wrap(text: string, indent: string): string[] {
+export function wrap(text: string, indent: string): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ').filter(Boolean)) {
     const last = lines.at(-1);

@@ -87,9 +87,14 @@ function checkIds(resources: readonly Resource[]): void {
   for (const resource of resources) {
     const id = idOf(resource);
     const other = seen.get(id);
-    if (other) throw badRequest(`${resource.origin}: ${describe(resource)} is there already, from ${other.origin}`);
+    if (other) throw badRequest(`${resource.origin}: ${describe(resource)} is there already, ${whence(resource, other)}`);
     seen.set(id, resource);
   }
+}
+
+function whence({ origin }: Resource, other: Resource): string {
+  if (origin !== other.origin) return `from ${other.origin}: name one of them only, or patch it`;
+  return 'from the same file: it is named twice, holds it twice, or two bases lead to it with no namePrefix to tell them apart';
 }
 
 /** What other objects need comes first; the rest by group, version and kind. */

@@ -50,6 +50,8 @@ export class Kustomization {
 
   /** Throws INVALID_ARGUMENT for a folder without a kustomization, and for what it does not understand. */
   static read(folder: string): Kustomization {
+    if (isRemote(folder) && !existsSync(folder))
+      throw badRequest(`${folder} is a remote kustomization, which is not fetched: download it, and name the local folder`);
     const found = fileNames.map((name) => join(folder, name)).filter((path) => existsSync(path));
     const [file, second] = found;
     if (file === undefined) throw badRequest(`${folder} holds no kustomization: expected a file ${fileNames.join(', ')}`);

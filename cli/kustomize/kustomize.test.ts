@@ -297,7 +297,12 @@ describe('a build refuses', () => {
     [
       'the same object twice',
       { 'kustomization.yaml': 'resources: [web.yaml, web.yaml]\n', ...web },
-      /Deployment "web" is there already/,
+      /web\.yaml: Deployment "web" is there already, from the same file: it is named twice/,
+    ],
+    [
+      'the same object from two files',
+      { 'kustomization.yaml': 'resources: [web.yaml, b.yaml]\n', ...web, 'b.yaml': deployment() },
+      /b\.yaml: Deployment "web" is there already, from .*web\.yaml: name one of them only/,
     ],
     [
       'a patch of nothing',
@@ -360,6 +365,10 @@ describe('a build refuses', () => {
   ])('%s', (_title, files, message) => {
     const folder = Object.keys(files).some((name) => name.startsWith('x/')) && !files['kustomization.yaml'] ? 'x' : '.';
     expect(() => build(files, folder)).toThrow(message);
+  });
+
+  it('a remote kustomization', () => {
+    expect(() => buildKustomization('https://example.org/a')).toThrow(/is a remote kustomization, which is not fetched/);
   });
 
   it('a symbolic link that leads outside', () => {

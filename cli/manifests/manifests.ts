@@ -82,12 +82,16 @@ async function readDocuments(sources: readonly ReadSource[]): Promise<ManifestDo
     sources.flatMap((source) =>
       'failure' in source ? [source.failure] : parseManifests(source.text, source.name, knownKinds()),
     );
-  const documents = parse();
+  let documents = parse();
   const before = knownKinds();
   for (const document of documents)
     if (!('problems' in document) && document.kind.kind === 'CustomResourceDefinition') addDefined(document.object);
-  if (sources.some((source) => 'text' in source && namesUnknownGroup(source.text))) await learnKinds();
-  return knownKinds() === before ? documents : parse();
+  if (knownKinds() !== before) documents = parse();
+  const hasUnknown = documents.some((document) => 'problems' in document && document.isOfUnknownKind);
+  if (!hasUnknown && !sources.some((source) => 'text' in source && namesUnknownGroup(source.text))) return documents;
+  const known = knownKinds();
+  await learnKinds();
+  return knownKinds() === known ? documents : parse();
 }
 
 async function readFile(file: string): Promise<ReadSource> {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { commands } from '../../host/main.ts';
-import { insteadOf } from './foreign-flags.ts';
+import { foreignSubcommand, insteadOf } from './foreign-flags.ts';
 import { createCommandLine } from './program.ts';
 
 it.each([
@@ -18,6 +18,11 @@ it.each([
   [['get', 'pods', '--kubeconfig=x'], 'BERTH_CONFIG=FILE'],
   [['get', 'pods', '-v=6'], 'writes no log'],
   [['get', 'pods', '--server', 'a:1'], 'set-cluster'],
+  [['apply', '-f', 'x', '--force'], 'replace --force'],
+  [['apply', '-f', 'x', '--validate=true'], 'leave the flag out'],
+  [['apply', '-f', 'x', '--overwrite'], 'leave the flag out'],
+  [['apply', '-f', 'x', '--wait'], 'rollout status'],
+  [['apply', '-f', 'x', '--grace-period=0'], 'berth delete'],
 ])('the words %j are refused in one line', async (words, text) => {
   const written: string[] = [];
   const write = process.stderr.write;
@@ -31,6 +36,12 @@ it.each([
   process.exitCode = undefined;
   expect(written.join('')).toMatch(/^error: unknown option '-\S+'; [^\n]*\n$/);
   expect(written.join('')).toContain(text);
+});
+
+it.each(['view-last-applied', 'set-last-applied', 'edit-last-applied'])('says what does the work of "apply %s"', (word) => {
+  expect(foreignSubcommand(['-n', 'x', 'apply', word, 'deployment/web'])).toContain(`"berth apply ${word}" is not there; `);
+  expect(foreignSubcommand(['get', word])).toBeUndefined();
+  expect(foreignSubcommand(['apply', '-f', word])).toBeUndefined();
 });
 
 it('listens once for errors of the output, however many command lines run in one process', async () => {

@@ -1,3 +1,5 @@
+import { commandWord } from './command-word.ts';
+
 /** What does the work of kubectl's flags that Berth does not have. */
 const instead: Readonly<Record<string, string>> = {
   '--kubeconfig': 'BERTH_CONFIG=FILE in the environment names the configuration',
@@ -10,6 +12,14 @@ const instead: Readonly<Record<string, string>> = {
   '--v': 'the command line writes no log; "berth log-level" sets those of server and agents',
   '--as-uid': '--as and --as-group impersonate',
   '--validate': 'the server validates every write strictly: leave the flag out',
+  '--force': '"berth replace --force -f FILE" deletes and makes anew what cannot be changed',
+  '--force-conflicts': '"berth apply --server-side --force-conflicts -f FILE" takes over the fields of other managers',
+  '--wait': '"berth delete" waits unless --no-wait is given; "berth wait" and "berth rollout status" wait for what was applied',
+  '--overwrite': 'what is applied always overwrites: leave the flag out',
+  '--cascade': '"berth delete --cascade=HOW" says what becomes of what an object owns',
+  '--grace-period': '"berth delete --grace-period=SECONDS" says how long pods may take to end',
+  '--timeout': '--request-timeout bounds each request, and "berth wait --timeout=DURATION" a wait',
+  '--openapi-patch': 'patches are always computed by the schema: leave the flag out',
   '--record': '"berth annotate TYPE NAME kubernetes.io/change-cause=TEXT" says why, and "berth rollout history" shows it',
   '--save-config': '"berth apply -f FILE" keeps the configuration that it applied',
 };
@@ -20,4 +30,19 @@ const short: Readonly<Record<string, string>> = { '-s': '--server', '-v': '--v' 
 export function insteadOf(word: string): string | undefined {
   const name = word.startsWith('--') ? word.split('=')[0]! : (short[word.slice(0, 2)] ?? '');
   return Object.hasOwn(instead, name) ? instead[name] : undefined;
+}
+
+/** What does the work of kubectl's subcommands of "apply". */
+const insteadOfSubcommand: Readonly<Record<string, string>> = {
+  'view-last-applied':
+    '"berth get TYPE NAME -o jsonpath=\'{.metadata.annotations.kubectl\\.kubernetes\\.io/last-applied-configuration}\'" shows it',
+  'edit-last-applied': 'change the file, and "berth apply -f FILE" it; "berth edit TYPE NAME" changes the object alone',
+  'set-last-applied': '"berth apply -f FILE" keeps what it applies; "berth apply --server-side -f FILE" needs no annotation',
+};
+
+/** The error for the words of a command line that call such a subcommand. */
+export function foreignSubcommand(words: readonly string[]): string | undefined {
+  const word = commandWord(words) === 'apply' ? words[words.indexOf('apply') + 1] : undefined;
+  if (word === undefined || !Object.hasOwn(insteadOfSubcommand, word)) return undefined;
+  return `"berth apply ${word}" is not there; ${insteadOfSubcommand[word]}`;
 }

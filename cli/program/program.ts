@@ -8,7 +8,7 @@ import { type CommandEntry, groups, type Register } from './command-entry.ts';
 import { commandWord, completeCommand } from './command-word.ts';
 import { describeFailure, ExitWith } from './failure.ts';
 import { expandFlags } from './flag-words.ts';
-import { insteadOf } from './foreign-flags.ts';
+import { foreignSubcommand, insteadOf } from './foreign-flags.ts';
 import { addHelp } from './help.ts';
 import { unknownCommand } from './unknown-command.ts';
 
@@ -77,20 +77,34 @@ async function loadCommands(commands: Commands, words: readonly string[]): Promi
 
 /** Asks the server for its kinds where the words of a command name one that is none of Berth's own. */
 async function prepareKinds(command: Command): Promise<void> {
-  if (!commandsOfKinds.has(command.name())) return;
+  const words = kindWords(command);
+  if (words === undefined) return;
   const [{ learnFrom, learnKinds }, { areOwnKinds }] = await Promise.all([
     import('../args/other-kinds.ts'),
     import('../args/resource-args.ts'),
   ]);
   learnFrom(command);
-  if (command.name() === 'api-resources' || !areOwnKinds(command.args)) await learnKinds();
+  if (command.name() === 'api-resources' || !areOwnKinds(words)) await learnKinds();
 }
 
 /** Commands whose first words are kinds, or that read manifests. */
 const commandsOfKinds: ReadonlySet<string> = new Set([
   ...['get', 'describe', 'delete', 'edit', 'patch', 'label', 'annotate', 'wait', 'scale', 'explain', 'history', 'replace'],
-  ...['apply', 'create', 'diff', 'api-resources'],
+  ...['apply', 'create', 'diff', 'api-resources', 'rollout', 'set', 'autoscale'],
 ]);
+
+/** Commands whose words may be names alone: of a kind speaks only TYPE/NAME. */
+const commandsOfPods: ReadonlySet<string> = new Set(['why', 'logs', 'port-forward', 'exec', 'attach', 'debug', 'events']);
+
+/** The words of a command that may name kinds; undefined for a command that is about none. */
+function kindWords(command: Command): readonly string[] | undefined {
+  const { parent } = command;
+  const name = parent?.parent ? parent.name() : command.name();
+  if (name === 'explain') return command.args.map((word) => word.split('.')[0] ?? '');
+  // What is set, as "container=image".
+  if (commandsOfKinds.has(name) || commandsOfKinds.has(command.name())) return command.args.filter((word) => !word.includes('='));
+  return commandsOfPods.has(name) ? command.args.filter((word) => word.includes('/')).slice(0, 1) : undefined;
+}
 
 /** A command of which only the name and the description are known. */
 function registerOutline({ name, description, hidden = false }: CommandEntry): Register {
@@ -157,8 +171,9 @@ async function main(commands: Commands, words: readonly string[]): Promise<void>
   for (const terminal of [process.stdout, process.stderr]) guardTerminal(terminal);
   const [first = ''] = words;
   const instead = insteadOf(first);
-  if (instead !== undefined) {
-    process.stderr.write(`error: unknown option '${first}'; ${instead}\n`);
+  const unknown = instead === undefined ? foreignSubcommand(words) : `unknown option '${first}'; ${instead}`;
+  if (unknown !== undefined) {
+    process.stderr.write(`error: ${unknown}\n`);
     process.exitCode = 1;
     return;
   }

@@ -9,6 +9,7 @@ import type { JsonObject, ObjectKey } from '../../client/index.ts';
 import { listAllJson } from '../get/listing.ts';
 import { keyOf } from '../get/targets.ts';
 import { manifestNamespace } from '../manifests/each-manifest.ts';
+import { describeManifestFailure } from '../manifests/manifest-report.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import type { Session } from '../session.ts';
 import { findObject } from '../write/find-object.ts';
@@ -52,7 +53,7 @@ export async function openPruner(
   flags: WriteFlags,
 ): Promise<Pruner> {
   const read = documents.filter((document): document is ManifestObject => !('problems' in document));
-  const namespaces = [...new Set(read.flatMap((document) => manifestNamespace(session, document) ?? []))];
+  const namespaces = [...new Set(read.flatMap((document) => namespaceOf(session, document) ?? []))];
   const contents = { kinds: [...new Set(read.map(({ kind }) => kind))], namespaces };
   const applied = new Set(read.map((document) => placeOf(document.kind, appliedKey(session, document))));
   const found = { session, flags, applied };
@@ -69,6 +70,15 @@ export async function openPruner(
       await pruneOthers(found, { kinds, namespaces, selector, isApplied }, printer);
     },
   };
+}
+
+/** The namespace of a document. One that it cannot be in stops all, as the set would not be known: with its place. */
+function namespaceOf(session: Session, document: ManifestObject): string | undefined {
+  try {
+    return manifestNamespace(session, document);
+  } catch (error) {
+    throw new ExitWith(1, describeManifestFailure(document, error));
+  }
 }
 
 interface Applied {

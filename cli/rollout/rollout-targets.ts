@@ -1,4 +1,5 @@
 import { badRequest } from '../../api/errors/index.ts';
+import { resourceOf } from '../../api/kinds/identity.ts';
 import { parseResourceArguments } from '../args/resource-args.ts';
 import { findTargets, type Target, type TargetFlags } from '../get/targets.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
@@ -22,7 +23,7 @@ export async function rolloutTargets(
   for (const { kind } of targets)
     if (!kinds.includes(kind.kind)) {
       const known = kinds.map((each) => `${each.toLowerCase()}s`).join(', ');
-      throw badRequest(`"berth rollout ${verb}" is for ${known}, not for a ${kind.singular}`);
+      throw badRequest(`rollout ${verb} is not supported on ${resourceOf(kind)}: it is for ${known}`);
     }
   if (targets.length === 0 && failed === 0) throw new ExitWith(1, `no resources found in ${session.namespace} namespace`);
   return { targets, failed };

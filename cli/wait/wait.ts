@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isCancelled, isExpired, isTimeout, isUnavailable } from '../../api/errors/index.ts';
+import { isCancelled, isExpired, isNotFound, isTimeout, isUnavailable } from '../../api/errors/index.ts';
 import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { JsonObject, ObjectsClient } from '../../client/index.ts';
 import type { Target } from '../get/targets.ts';
@@ -32,6 +32,8 @@ export async function waitForObject(
       }
     } catch (error) {
       if (isCancelled(error) && signal.aborted) return { met: false };
+      // The kind is gone with its definition, and all objects with it.
+      if (isNotFound(error) && isWanted(undefined)) return { met: true, object: undefined };
       // With --request-timeout a watch ends while there is still time to wait.
       if (!isExpired(error) && !(reached && (isUnavailable(error) || isTimeout(error)))) throw error;
       await rest(retryMs).catch(() => undefined);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';
-import { cronTab, cronTabs } from './custom-kinds-harness.ts';
+import { cronTab, cronTabs, definitionOf, establish } from './custom-kinds-harness.ts';
 
 let server: RunningServer;
 let cli: CommandLine;
@@ -56,6 +56,72 @@ it('are pruned from a set that has none of them left, and built by a kustomizati
   const other = join(cli.folder, 'other.yaml');
   await writeFile(other, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n');
   expect((await cli.berth(...set, '-f', other)).out).toBe('configmap/c created\ncrontab.stable.example.com/dev-b pruned\n');
+  const elsewhere = join(cli.folder, 'elsewhere.yaml');
+  await writeFile(elsewhere, 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: other\n');
+  const wrong = await cli.berth(...set, '-f', elsewhere);
+  expect(wrong.err).toMatch(/^error: .*elsewhere\.yaml:5: metadata\.namespace: .*--namespace=default/);
   const allowed = ['--prune', '--all', '--prune-allowlist', 'stable.example.com/v1/CronTab'];
   expect(await cli.berth('apply', '-n', 'default', '-f', other, ...allowed)).toMatchObject({ code: 0 });
+}, 60_000);
+
+it('are explained by the schemas of their definitions', async () => {
+  expect((await cli.berth('explain', 'ct')).out).toMatch(
+    /^GROUP: {6}stable\.example\.com\nKIND: {7}CronTab\nVERSION: {4}v1\n\nDESCRIPTION:\n {4}<empty>\n\nFIELDS:\n {2}apiVersion <string>/,
+  );
+  expect((await cli.berth('explain', 'crontabs.spec.steps[]')).out).toBe(`GROUP:      stable.example.com
+KIND:       CronTab
+VERSION:    v1
+
+FIELD: steps <[]Object>
+
+DESCRIPTION:
+    <empty>
+
+FIELDS:
+  name <string> -required-
+
+  run <string>
+
+`);
+  const spec = await cli.berth('explain', 'ct.spec');
+  expect(spec.out).toContain('FIELD: spec <Object> -required-\n');
+  expect(spec.out).toContain('  cronSpec <string> -required-\n    When it runs.\n');
+  const tree = await cli.berth('explain', 'ct', '--recursive');
+  expect(tree.out).toContain('\n    steps <[]Object>\n      name <string> -required-\n      run <string>\n');
+  expect((await cli.berth('explain', 'ct.metadata.name')).out).toContain('FIELD: name <string>');
+  expect((await cli.berth('explain', 'ct.spec.cronSpek')).err).toBe(
+    'error: "crontab.spec" has no field "cronSpek"; did you mean "cronSpec"?\n',
+  );
+});
+
+it.each<[string, RegExp]>([
+  ['rollout status ct/a', /rollout status is not supported on crontabs\.stable\.example\.com: it is for deployments/],
+  ['why ct/a', /"berth why" explains pods.*, not a crontab;/],
+  ['logs ct/c', /a crontab has no pods: name a pod/],
+  ['patch ct/c -p {}', /crontabs take no strategic merge patch: use --type=merge or --type=json/],
+  ['set image ct/c x=y', /a crontab is not a pod and has no template of pods/],
+])('"berth %s" says that it is not for a custom kind', async (line, message) => {
+  await server.client.objects.create('CronTab.stable.example.com', cronTab('c'), { namespace: 'default' }).catch(() => {});
+  const { code, err } = await cli.berth(...line.split(' '));
+  expect(err).toMatch(message);
+  expect(code).toBe(1);
+});
+
+it('of a kind that Berth knows by name only, and of a group that is defined beside it, is read once kinds are learnt', async () => {
+  const names = { plural: 'csidrivers', kind: 'CSIDriver', shortNames: [], categories: [] };
+  await establish(server, definitionOf({ metadata: { name: 'csidrivers.stable.example.com' }, names }));
+  const driver = { ...cronTab('d'), kind: 'CSIDriver' };
+  const path = join(cli.folder, 'driver.yaml');
+  await writeFile(path, `${JSON.stringify(cronTabs())}\n---\n${JSON.stringify(driver)}\n`);
+  const applied = await cli.berth('apply', '-f', path);
+  expect(applied.err).toBe('');
+  expect(applied.out).toContain('csidriver.stable.example.com/d created');
+}, 60_000);
+
+it('are deleted together with their definition from one file, and waited for', async () => {
+  const path = join(cli.folder, 'together.yaml');
+  await writeFile(path, `${JSON.stringify(cronTabs())}\n---\n${JSON.stringify(cronTab('c'))}\n`);
+  const gone = await cli.berth('delete', '-f', path);
+  expect(gone).toMatchObject({ err: '', code: 0 });
+  expect(gone.out).toMatch(/crontab.stable.example.com "c" deleted\n.*"crontabs.stable.example.com" deleted/);
 }, 60_000);

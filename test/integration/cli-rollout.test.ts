@@ -180,8 +180,8 @@ describe('berth rollout', () => {
   });
 
   it.each([
-    ['rollout status job/x', /"berth rollout status" is for deployments, daemonsets, statefulsets, not for a job/],
-    ['rollout pause daemonset/x', /"berth rollout pause" is for deployments, not for a daemonset/],
+    ['rollout status job/x', /rollout status is not supported on jobs.batch: it is for deployments, daemonsets, statefulsets/],
+    ['rollout pause daemonset/x', /rollout pause is not supported on daemonsets.apps: it is for deployments/],
     ['rollout status deploy/none', /deployment "none" .*not found/],
     ['rollout status deploy -l app=nothing', /no resources found in default namespace/],
     ['rollout undo deploy/web --to-revision=x', /--to-revision takes the number of a revision/],

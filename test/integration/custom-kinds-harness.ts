@@ -15,6 +15,12 @@ const schema: JsonObject = {
         cronSpec: { type: 'string', description: 'When it runs.' },
         image: { type: 'string' },
         replicas: { type: 'integer', default: 1 },
+        steps: {
+          type: 'array',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+          items: { type: 'object', required: ['name'], properties: { name: { type: 'string' }, run: { type: 'string' } } },
+        },
         finalizers: { type: 'array', items: { type: 'string' } },
       },
     },

@@ -42,6 +42,11 @@ describe('a CustomResourceDefinition', () => {
   });
 
   it.each<[string, JsonObject, string]>([
+    [
+      'of a group of Kubernetes without its approval',
+      { metadata: { name: 'crontabs.batch.k8s.io' }, spec: { group: 'batch.k8s.io' } },
+      'api-approved.kubernetes.io',
+    ],
     ['with another name than its plural and group', { metadata: { name: 'others.stable.example.com' } }, 'metadata.name'],
     ['of a group without a dot', { metadata: { name: 'crontabs.example' }, spec: { group: 'example' } }, 'spec.group'],
     ['with a schema that is no object', { schema: { type: 'string' } }, 'spec.versions[0].schema.openAPIV3Schema.type'],
@@ -77,6 +82,17 @@ describe('a CustomResourceDefinition', () => {
 });
 
 describe('objects of a custom kind', () => {
+  it('of a kind or version that is not served are refused with what is', async () => {
+    const { objects } = server.client;
+    await expect(objects.list('other.example.com/v1/Other')).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: 'no kind "Other" in version "other.example.com/v1"; a CustomResourceDefinition would add it',
+    });
+    await expect(objects.list('stable.example.com/v9/CronTab')).rejects.toMatchObject({
+      message: expect.stringContaining('use "stable.example.com/v1"'),
+    });
+  });
+
   it('are created with defaults, read, listed, changed and deleted', async () => {
     const { objects } = server.client;
     const isUsed = async () =>
@@ -151,6 +167,29 @@ describe('objects of a custom kind', () => {
     await objects.apply(kind, scale, { ...asked, subresource: 'scale', force: true });
     expect((await objects.get(kind, at('ssa'))).spec).toMatchObject({ replicas: 3 });
     await objects.delete(kind, at('ssa'));
+  });
+
+  it('are merged item by item by a server-side apply, which other writers take items from', async () => {
+    const { objects } = server.client;
+    const spec = (steps: JsonObject[]) => ({ cronSpec: '@daily', steps });
+    const sent = (...steps: JsonObject[]) => ({ ...cronTab('items'), spec: spec(steps) });
+    await objects.apply(kind, sent({ name: 'a', run: '1' }, { name: 'b' }), { fieldManager: 'ada', namespace: 'default' });
+    const bob = { fieldManager: 'bob', namespace: 'default' };
+    const merged = await objects.apply(kind, sent({ name: 'c', run: '3' }), bob);
+    expect(merged.spec).toMatchObject({ steps: [{ name: 'a', run: '1' }, { name: 'b' }, { name: 'c', run: '3' }] });
+    await expect(objects.apply(kind, sent({ name: 'a', run: '2' }), bob)).rejects.toMatchObject({
+      code: 'ABORTED',
+      message: expect.stringContaining('.spec.steps[name="a"].run'),
+    });
+    const change = [{ op: 'replace', path: '/spec/steps/0/run', value: '9' }];
+    await objects.patch(kind, { ...at('items'), type: 'json' }, change);
+    const ada = { fieldManager: 'ada', namespace: 'default' };
+    await expect(objects.apply(kind, sent({ name: 'a', run: '1' }), ada)).rejects.toMatchObject({
+      message: expect.stringContaining('.spec.steps[name="a"].run'),
+    });
+    const left = await objects.apply(kind, sent({ name: 'b' }), ada);
+    expect(left.spec).toMatchObject({ steps: [{ name: 'b' }, { name: 'c', run: '3' }] });
+    await objects.delete(kind, at('items'));
   });
 
   it('have a status and a scale of their own', async () => {

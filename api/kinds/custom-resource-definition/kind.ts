@@ -2,6 +2,7 @@ import type { CustomResourceDefinition } from '../../generated/types.ts';
 import { finalizers } from '../../meta/well-known.ts';
 import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
+import { validateApproval } from './approval.ts';
 import { customResourceDefinitionColumns } from './columns.ts';
 import { defaultCustomResourceDefinition } from './defaults.ts';
 import { customResourceDefinitionFields } from './fields.ts';
@@ -23,6 +24,7 @@ export const customResourceDefinition = defineKind<CustomResourceDefinition>()({
   nameRule: 'subdomain',
   defaults: defaultCustomResourceDefinition,
   validate: validateCustomResourceDefinition,
+  validateCreate: validateApproval,
   validateUpdate: validateCustomResourceDefinitionUpdate,
   validateStatusUpdate: validateCustomResourceDefinitionStatus,
   warnings: fieldWarnings('berth.apiextensions.v1.CustomResourceDefinition', customResourceDefinitionFields),

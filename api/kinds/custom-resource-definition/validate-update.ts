@@ -1,6 +1,7 @@
 import type { FieldViolation } from '../../errors/api-error.ts';
 import { forbidden, invalidValue } from '../../errors/violations.ts';
 import type { CustomResourceDefinition } from '../../generated/types.ts';
+import { approvalOf, validateApproval } from './approval.ts';
 import { isEstablished, storageVersionOf } from './meaning.ts';
 
 /** Objects are stored by what stood here. */
@@ -16,6 +17,7 @@ export function validateCustomResourceDefinitionUpdate(
     if (next.spec?.scope !== previous.spec?.scope) out.push(forbidden('spec.scope', why));
     if (next.spec?.names?.kind !== previous.spec?.names?.kind) out.push(forbidden('spec.names.kind', why));
   }
+  if (approvalOf(next) !== approvalOf(previous)) out.push(...validateApproval(next));
   const names = new Set((next.spec?.versions ?? []).map(({ name }) => name));
   for (const stored of previous.status?.storedVersions ?? [])
     if (!names.has(stored))

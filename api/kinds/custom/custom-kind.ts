@@ -1,3 +1,4 @@
+import type { MapType } from '../../apply/field-type.ts';
 import { openMessage } from '../../codec/open-message.ts';
 import type { FieldViolation } from '../../errors/api-error.ts';
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion, KindInfo } from '../../generated/types.ts';
@@ -15,6 +16,8 @@ export interface CustomRules {
   defaults(object: object): void;
   /** What breaks the schema or its rules; `previous` is absent for a new object. */
   validate(next: object, previous?: object): FieldViolation[];
+  /** How server-side apply merges the fields. */
+  fieldType(): MapType;
 }
 
 /** Whether a kind is one that users added. */
@@ -43,6 +46,7 @@ export function customKind(
     ...(subresources?.scale && { scale: pathScaling(subresources.scale) }),
     ...(rules && {
       prune: rules.prune,
+      fieldType: rules.fieldType,
       defaults: rules.defaults,
       validateCreate: (object) => rules.validate(object),
       validateUpdate: rules.validate,

@@ -1,0 +1,128 @@
+import pino from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { messageFromJson } from '../../api/codec/json.ts';
+import { encodeMessage } from '../../api/codec/message.ts';
+import { openMessage } from '../../api/codec/open-message.ts';
+import { kindNamed } from '../../api/kinds/index.ts';
+import type { JsonObject } from '../../api/meta/merge-patch.ts';
+import { MetricsRegistry } from '../../api/metrics/index.ts';
+import { createServerRegistry, type ServerRegistry } from '../server-registry.ts';
+import { createMemoryStorage } from '../storage/memory/memory-storage.ts';
+import type { Storage } from '../storage/storage.ts';
+import { runFeed } from '../watch/feed.ts';
+import { CustomKinds, type CustomKindsOptions } from './custom-kinds.ts';
+import { EMPTY_BATCH } from './empty-kind.ts';
+
+const crd = kindNamed('CustomResourceDefinition');
+const log = pino({ level: 'silent' });
+const name = 'crontabs.stable.example.com';
+const objects = EMPTY_BATCH + 20;
+
+let storage: Storage;
+let server: ServerRegistry;
+let stopping: AbortController;
+
+const definition = (metadata: JsonObject): JsonObject => ({
+  metadata: { name, uid: 'u', ...metadata },
+  spec: {
+    group: 'stable.example.com',
+    scope: 'Namespaced',
+    names: { plural: 'crontabs', singular: 'crontab', kind: 'CronTab', listKind: 'CronTabList' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+  status: { conditions: [{ type: 'Established', status: 'True' }] },
+});
+const halfDeleted = definition({
+  deletionTimestamp: '2026-01-01T00:00:00Z',
+  finalizers: ['customresourcecleanup.apiextensions.k8s.io'],
+});
+
+async function put(key: string, kind: string, bytes: Uint8Array): Promise<void> {
+  await storage.create(key, { kind, bytes, user: 'u', manager: 'm', verb: 'create', durability: 'synced' });
+}
+
+const putDefinition = (json: JsonObject): Promise<void> =>
+  put(`${crd.plural}.apiextensions.k8s.io/${name}`, crd.kind, encodeMessage(crd.message, messageFromJson(crd.message, json)));
+
+async function start(more: Partial<CustomKindsOptions> = {}): Promise<() => Promise<void>> {
+  server = createServerRegistry({ log }, storage, new MetricsRegistry());
+  await new Promise<void>((resolve, reject) => {
+    runFeed({ storage, caches: server.caches, log }, resolve, stopping.signal).catch(reject);
+  });
+  const { registry, addKind, removeKind } = server;
+  const options = { registry, log, now: () => new Date(0), addKind, removeKind, ...more };
+  return new CustomKinds(options).begin(stopping.signal);
+}
+
+const store = () => server.registry.stores.get('CronTab.stable.example.com');
+const left = async (): Promise<number> => (await storage.list('crontabs.stable.example.com/', {})).items.length;
+
+beforeEach(() => {
+  storage = createMemoryStorage();
+  stopping = new AbortController();
+});
+afterEach(() => stopping.abort());
+
+describe('a kind that was being deleted when the server stopped', () => {
+  beforeEach(async () => {
+    await putDefinition(halfDeleted);
+    for (let i = 0; i < objects; i++) {
+      const metadata = { namespace: 'default', name: `c${String(i).padStart(4, '0')}` };
+      await put(`crontabs.stable.example.com/default/${metadata.name}`, 'CronTab', encodeMessage(openMessage, { metadata }));
+    }
+  });
+
+  it('is served at once with all its objects, which go in the background, and its definition after them', async () => {
+    const run = await start();
+    expect(store()?.cache.size).toBe(objects);
+    expect(await left()).toBe(objects);
+    const ended = run();
+    const definitions = server.registry.store('CustomResourceDefinition');
+    await expect.poll(() => definitions.cache.size, { interval: 5, timeout: 10_000 }).toBe(0);
+    expect(await left()).toBe(0);
+    await expect.poll(store, { interval: 5 }).toBeUndefined();
+    stopping.abort();
+    await ended;
+  });
+
+  it('keeps the objects of later batches when the server stops during one', async () => {
+    const run = await start();
+    const { cache } = store()!;
+    let gone = 0;
+    cache.observe({
+      reset: () => {},
+      event: ({ type }) => {
+        if (type === 'DELETED' && ++gone === 1) stopping.abort();
+      },
+    });
+    await run();
+    expect(await left()).toBe(objects - EMPTY_BATCH);
+  });
+});
+
+describe('a kind that cannot be served', () => {
+  it('is tried again after waits that double up to a minute, and not after the server has stopped', async () => {
+    await putDefinition(definition({}));
+    const waits: number[] = [];
+    const waiting = new Set<() => void>();
+    const clock = {
+      now: () => 0,
+      after(ms: number, callback: () => void) {
+        waits.push(ms);
+        waiting.add(callback);
+        return () => waiting.delete(callback);
+      },
+    };
+    const run = await start({ clock, addKind: () => Promise.reject(new Error('no room')) });
+    const ended = run();
+    for (let i = 1; i < 8; i++) {
+      for (const callback of waiting) callback();
+      await expect.poll(() => waits.length, { interval: 1 }).toBe(i + 1);
+    }
+    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+    expect(waiting.size).toBe(1);
+    stopping.abort();
+    await ended;
+    expect(waiting.size).toBe(0);
+  });
+});
