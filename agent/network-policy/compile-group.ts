@@ -107,9 +107,11 @@ function matchesOf(direction: Direction, { peers, ports }: PolicyRule, pod: PodF
     if (peers?.pods) matches.push({ peers: { set: addressSet(peers.pods) }, ...at });
     if (peers && peers.blocks.length > 0) matches.push({ peers: { blocks: peers.blocks }, ...at });
   }
-  // Ports by name at the other end are those of each pod there.
-  if (direction === 'egress' && ports && ports.names.length > 0 && (peers === undefined || peers.pods))
-    matches.push({ named: portSet(peers?.pods, ports) });
+  // Ports by name at the other end are those of each pod there, also of a pod whose address is in a block.
+  if (direction === 'egress' && ports && ports.names.length > 0) {
+    if (peers === undefined || peers.pods) matches.push({ named: portSet(peers?.pods, ports) });
+    if (peers && peers.blocks.length > 0) matches.push({ peers: { blocks: peers.blocks }, named: portSet(undefined, ports) });
+  }
   return matches;
 }
 
@@ -151,11 +153,11 @@ function portSet(group: PodGroup | undefined, { names }: PolicyPorts): PeerSet {
 
 /** As nft writes it. */
 function renderMatch(direction: Direction, { peers, ports, named }: PacketMatch): string {
-  if (named) return `ip daddr . meta l4proto . th dport @${named.name}`;
   const parts: string[] = [];
   const place = direction === 'ingress' ? 'ip saddr' : 'ip daddr';
   if (peers)
     parts.push(`${place} ${'set' in peers ? `@${peers.set.name}` : `{ ${peers.blocks.map(addressesText).join(', ')} }`}`);
+  if (named) parts.push(`ip daddr . meta l4proto . th dport @${named.name}`);
   if (ports) parts.push(`meta l4proto . th dport { ${ports.map(portsText).join(', ')} }`);
   return parts.join(' ');
 }

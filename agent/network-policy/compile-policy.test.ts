@@ -50,6 +50,12 @@ describe('a policy', () => {
     expect(rulesOf({ egress: [{ ports: [{ port: { type: 1, strVal: 'http' } }] }] }, 'egress')).toEqual([
       expect.stringMatching(/^ip daddr \. meta l4proto \. th dport @ports_\w{16} return$/),
     ]);
+    const to = [{ ipBlock: { cidr: '10.42.0.0/16' } }];
+    expect(rulesOf({ egress: [{ to, ports: [{ port: { type: 1, strVal: 'http' } }] }] }, 'egress')).toEqual([
+      expect.stringMatching(
+        /^ip daddr \{ 10\.42\.0\.0-10\.42\.255\.255 \} ip daddr \. meta l4proto \. th dport @ports_\w{16} return$/,
+      ),
+    ]);
   });
 
   it.each<[string, Spec, unknown]>([
