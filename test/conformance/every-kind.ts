@@ -112,7 +112,7 @@ const observations: Readonly<Record<string, Observation>> = {
   Ingress: {
     status: { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } },
     field: 'loadBalancer',
-    path: 'status.loadBalancer',
+    path: 'status.loadBalancer.ingress[ip=192.0.2.7]',
     shown: { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } },
   },
   VolumeAttachment: {
