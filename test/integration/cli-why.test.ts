@@ -111,7 +111,7 @@ describe('berth why of a workload', () => {
     ['why deployment/none', /deployment "none" .*not found/],
     ['why configmap/x', /"berth why" explains pods, services and deployments, .*, not a configmap; "berth describe configmap x"/],
     ['why deploy', /deployment|pod "deploy"/],
-    ['why deploy/fine deploy/large', /name one pod or workload/],
+    ['why deploy/fine deploy/large', /name one pod, service or workload/],
     ['why deploy/fine --scheduler=x', /--scheduler chooses among placements: give --last as well/],
   ])('berth %s is refused', async (words, err) => {
     const said = await berth(words);

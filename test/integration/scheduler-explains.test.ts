@@ -209,7 +209,7 @@ describe('the command line', () => {
   });
 
   it.each([
-    [['why'], 'name one pod or workload, e.g. berth why deployment/web'],
+    [['why'], 'name one pod, service or workload, e.g. berth why deployment/web'],
     [['why', 'node/large'], '"berth why" explains pods, services and deployments'],
     [['why', 'pod/nobody'], 'pod "nobody" in namespace "default" not found'],
     [['why', 'web', '--last'], 'leave the pod out'],
