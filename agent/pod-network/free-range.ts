@@ -2,7 +2,7 @@ import { type AddressRange, parseAddressRange } from '../../api/meta/address-ran
 import { defaultNetwork } from '../../api/meta/cluster-ranges.ts';
 import { tableOf } from './firewall.ts';
 import { proposeRanges, rangesOfRoutes } from './free-ranges.ts';
-import { gatewayLinkOf } from './gateway-link.ts';
+import { gatewayLinkOf, isGatewayLink } from './gateway-link.ts';
 import type { LinkOwner } from './link-commands.ts';
 import type { Shell } from './shell.ts';
 
@@ -48,12 +48,19 @@ export async function requireFreeRange(
   const holder = links.find(({ ifname }) => ifname && ![gatewayLinkOf(owner), tunnel].includes(ifname));
   const inUse = `the ${of}' range ${range} is in use on this machine`;
   const why = holder
-    ? `${holder.ifname} has an address of it`
+    ? `${holder.ifname} has an address of it${leftBehind(holder.ifname ?? '', range)}`
     : foreign && `there is a route to ${foreign.dst}${foreign.dev ? ` through ${foreign.dev}` : ''}`;
   if (why === undefined) return;
   // Each node's range is a part of the cluster's, which is what an operator chooses.
   const wanted = of === 'pods' ? Math.min(length, ...cluster.pods.map((each) => each.length), clusterLength) : length;
   throw new Error(`${inUse}: ${why}; ${await proposal(ground, of, wanted, [...cluster.pods, ...cluster.services])}`);
+}
+
+/** A link of another agent: one that was lost with its data directory cannot be purged any more. */
+function leftBehind(link: string, range: string): string {
+  if (!isGatewayLink(link)) return '';
+  const remove = `"ip link delete ${link}; ip route delete unreachable ${range}"`;
+  return ` (another node of Berth made it; where that one is gone with its data directory, ${remove} frees the range)`;
 }
 
 const clusterLength = parseAddressRange(defaultNetwork.clusterCidr).length;

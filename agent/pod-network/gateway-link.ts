@@ -3,6 +3,7 @@ import { namesOffset } from '../../api/meta/cluster-ranges.ts';
 import { gatewayMac, type LinkOwner, tagOf } from './link-commands.ts';
 import { feed } from './shell.ts';
 
+const prefix = 'bgw';
 /** Behind a range's own address; no pod gets it. */
 const gatewayOffset = 1;
 
@@ -13,7 +14,10 @@ export const gatewayAddressOf = ({ first }: AddressRange): string => addressText
 export const namesAddressOf = (serviceRange: string): string => addressText(parseAddressRange(serviceRange).first + namesOffset);
 
 /** 11 characters; a bridge without ports holds the node's address (machines may have no dummy links). */
-export const gatewayLinkOf = (owner: LinkOwner): string => `bgw${tagOf(owner)}`;
+export const gatewayLinkOf = (owner: LinkOwner): string => `${prefix}${tagOf(owner)}`;
+
+/** Whether it is some node's. */
+export const isGatewayLink = (name: string): boolean => name.startsWith(prefix);
 
 /** A shell script that makes the link, where it is not there. */
 export function gatewayScript(owner: LinkOwner, range: AddressRange): string {

@@ -18,7 +18,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   rmSync(filler(), { force: true });
-  await berth.berth(['down', '--data-dir', berth.dataDir]);
+  // Before the disk goes: what is known of the pods' network is on it.
+  await berth.berth(['down', '--purge', '--yes', '--data-dir', berth.dataDir]);
   await run('umount', ['-R', '-l', berth.dataDir]);
   await berth.purge();
 });

@@ -397,6 +397,14 @@ describe('the network of two nodes on one link', () => {
     expect(sh('a', 'ip route show dev lo')).toContain('10.117.0.0/16');
   });
 
+  it('names the link of a node that may be gone with its data, and how to remove it', async () => {
+    const link = gatewayLinkOf({ dataDir: '/d', nodeName: 'a' });
+    const another = networkOf('a', { owner: { dataDir: '/e', nodeName: 'again' } });
+    await expect(another.start()).rejects.toThrow(
+      `${link} has an address of it (another node of Berth made it; where that one is gone with its data directory, "ip link delete ${link}; ip route delete unreachable ${ranges.a}" frees the range); choose another range`,
+    );
+  });
+
   it('carries a megabyte through a tunnel', async () => {
     const tunnelsOf = (machine: 'a' | 'b'): PodNetwork =>
       networkOf(machine, { choice: 'vxlan', opened: networks.get(machine)!.opened });
