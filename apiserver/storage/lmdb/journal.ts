@@ -158,12 +158,13 @@ export class Journal {
     });
   }
 
-  /** Finishes what waits, and writes the relaxed keys and the exact revision. */
+  /** Finishes what waits, and writes the relaxed keys, the exact revision, and a compaction that removed nothing. */
   async close(): Promise<void> {
     this.#closing = true;
     this.#cancelFlush();
     while (this.#running) await this.#running;
-    if (!this.#relaxed.isDirty && this.#state.reserved === this.#revision) return;
+    const isWritten = this.#state.reserved === this.#revision && this.#state.compacted === this.#compacted;
+    if (!this.#relaxed.isDirty && isWritten) return;
     const relaxed = this.#relaxed.takeDirty();
     const state = { ...this.#stateAfter([], relaxed, undefined), reserved: this.#revision };
     try {
