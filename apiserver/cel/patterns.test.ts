@@ -1,3 +1,5 @@
+import fc from 'fast-check';
+import { RE2JS } from 're2js';
 import { describe, expect, test } from 'vitest';
 import { Budget, BudgetExceeded } from './budget.ts';
 import { compilePattern, programSize } from './patterns.ts';
@@ -30,7 +32,49 @@ describe('patterns', () => {
     },
   );
 
-  test('the size of a program is estimated from above, roughly', () => {
+  test.each([`\\Q[\\E${'a{1000}'.repeat(500)}]`, 'a{100}(?i){100}', 'a?{0,90}{0,90}'])('%.20s hides no size', (source) => {
+    expect(() => compilePattern(source)).toThrow('too large');
+  });
+
+  test('the size of a program is estimated from above', () => {
+    const part = fc.constantFrom(
+      ...[
+        'a',
+        'é',
+        '.',
+        '^',
+        '$',
+        '|',
+        '*',
+        '+',
+        '?',
+        '{3}',
+        '{2,5}',
+        '{0,4}',
+        '{7,}',
+        '(',
+        '(?:',
+        '(?i)',
+        ')',
+        '[a-z]',
+        '[[:alpha:]]',
+      ],
+      ...['[', ']', '[^', '-', '{', '}', '\\Q', '\\E', '\\d', '\\b', '\\pN', '\\p{Greek}', '\\x{41}', '\\101', '\\[', '\\]'],
+    );
+    const sizeOf = (source: string): number => {
+      try {
+        return RE2JS.compile(source).programSize();
+      } catch {
+        return 0;
+      }
+    };
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 14 }), (parts) => {
+        const source = parts.join('');
+        expect(programSize(source)).toBeGreaterThanOrEqual(sizeOf(source));
+      }),
+      { numRuns: 3_000 },
+    );
     expect(programSize('abc')).toBeLessThan(10);
     expect(programSize('(ab){10}')).toBeGreaterThanOrEqual(20);
     expect(programSize('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')).toBeLessThan(30);
