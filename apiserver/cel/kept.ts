@@ -1,6 +1,6 @@
 /**
- * What was made last, by its keys; values weigh at most `most` together, one each by default. Those that were not needed
- * for longest make room.
+ * What was made last, by its keys; values weigh at most `most` together, one each by default. Those that were not
+ * needed for longest make room.
  */
 export function keptBy<Value>(
   most: number,

@@ -35,6 +35,8 @@ interface Served {
   readonly uid: string;
   readonly store: KindStore;
   readonly kinds: Map<string, Kind>;
+  /** Whether there have been objects, also if none is left. */
+  isUsed: boolean;
   /** Of a kind that is being deleted: the objects up to this key have been told to go. */
   emptiedTo?: string | undefined;
   leave(): void;
@@ -53,6 +55,8 @@ export class CustomKinds {
   readonly #definitions: KindStore;
   readonly #table = new DefinitionTable();
   readonly #served = new Map<string, Served>();
+  /** The ids of kinds that come back in another preferred version. */
+  readonly #held = new Map<string, string>();
   /** In the order in which they are attended to. */
   readonly #due = new Set<string>();
   /** Attempts that failed one after the other, and what cancels the next one. */
@@ -137,7 +141,11 @@ export class CustomKinds {
     const definition = this.#read(name);
     const served = this.#served.get(name);
     if (served && served.uid !== definition?.metadata?.uid) await this.#unserve(name);
-    if (!definition) return;
+    if (!definition) {
+      this.#options.registry.stores.release(this.#held.get(name));
+      this.#held.delete(name);
+      return;
+    }
     const { status, metadata } = definition;
     const now = secondsTimestamp(this.#options.now());
     const next = decideStatus(definition, this.#table.takenBy(name), now);
@@ -149,7 +157,7 @@ export class CustomKinds {
       this.#due.add(name);
       return;
     }
-    const isUsed = isInUse(definition) || (this.#served.get(name)?.store.cache.size ?? 0) > 0;
+    const isUsed = isInUse(definition) || this.#served.get(name)?.isUsed === true;
     const told = isUsed ? noteUse(definition, next, now) : next;
     if (!isDeepStrictEqual(told, status)) await this.#writeStatus(name, told);
   }
@@ -169,14 +177,22 @@ export class CustomKinds {
       registry.stores.setVersions(before.store, this.#adopt(before, [first, ...others]).slice(1));
       return;
     }
-    if (before) await this.#unserve(name);
+    if (before) {
+      // Until it is back, its objects are not missing: controllers delete what names an owner that is.
+      registry.stores.hold(before.store.id);
+      this.#held.set(name, before.store.id);
+      await this.#unserve(name);
+    }
     await addKind(first);
+    this.#held.delete(name);
     const store = registry.stores.get(kindId(first))!;
     registry.stores.setVersions(store, others);
-    let isUsed = false;
+    const kinds = new Map([first, ...others].map((kind) => [kind.apiVersion, kind]));
+    const isUsed = before?.isUsed === true || store.cache.size > 0;
+    const served: Served = { uid: definition.metadata?.uid ?? '', store, kinds, isUsed, leave: () => leave() };
     const look = (): void => {
-      const isFirst = !isUsed && store.cache.size > 0;
-      isUsed ||= isFirst;
+      const isFirst = !served.isUsed && store.cache.size > 0;
+      served.isUsed ||= isFirst;
       if (isFirst || this.#table.isTerminating(name)) this.#enqueue(name);
     };
     // A create that was under way when the deletion began is to go, too.
@@ -184,8 +200,7 @@ export class CustomKinds {
       if (type === 'ADDED' || store.cache.size === 0) look();
     };
     const leave = store.cache.observe({ reset: look, event });
-    const kinds = new Map([first, ...others].map((kind) => [kind.apiVersion, kind]));
-    this.#served.set(name, { uid: definition.metadata?.uid ?? '', store, kinds, leave });
+    this.#served.set(name, served);
   }
 
   /** Gives the versions as they are served now. */

@@ -1,6 +1,7 @@
-import { ApiError, badRequest } from '../../api/errors/index.ts';
+import { ApiError, badRequest, unavailable } from '../../api/errors/index.ts';
 import type { KindReference } from '../../api/generated/types.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
+import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { GrowingSet } from '../../api/meta/growing-set.ts';
 import type { KindStore } from './kind-store.ts';
@@ -15,6 +16,8 @@ export class KindStores implements Iterable<KindStore> {
   readonly #stores = new GrowingSet<KindStore>();
   /** The other served versions of a kind, by the kind's id and apiVersion. */
   readonly #versions = new Map<string, ReadonlyMap<string, KindStore>>();
+  /** Kinds that are missing for a moment. */
+  readonly #held = new Set<string>();
 
   constructor(stores: Iterable<KindStore> = []) {
     for (const store of stores) this.add(store);
@@ -43,6 +46,7 @@ export class KindStores implements Iterable<KindStore> {
   /** Throws as `check`. */
   add(store: KindStore): void {
     this.check(store);
+    this.#held.delete(store.id);
     this.#byId.set(store.id, store);
     this.#stores.add(store);
   }
@@ -54,6 +58,15 @@ export class KindStores implements Iterable<KindStore> {
     this.#byId.delete(id);
     this.#versions.delete(id);
     this.#stores.remove(store);
+  }
+
+  /** Requests for a kind that is missing are to be tried again, until it is there or `release` is called. */
+  hold(id: string): void {
+    this.#held.add(id);
+  }
+
+  release(id: string | undefined): void {
+    if (id !== undefined) this.#held.delete(id);
   }
 
   /** Sets the versions that a kind is served in besides its own; they replace those of before. */
@@ -77,7 +90,7 @@ export class KindStores implements Iterable<KindStore> {
 
   /**
    * The store of the kind that a request names: by kind and group, or, without an apiVersion, by its id, else by its
-   * kind. Throws NOT_FOUND, and INVALID_ARGUMENT for another version, and for a name that only kinds of several groups
+   * kind. Throws NOT_FOUND, UNAVAILABLE for one that is held, and INVALID_ARGUMENT for another version, and for a name that only kinds of several groups
    * have.
    */
   find({ kind = '', apiVersion = '' }: KindReference): KindStore {
@@ -89,11 +102,17 @@ export class KindStores implements Iterable<KindStore> {
     if (first && others.length === 0 && (apiVersion === '' || apiVersion === first.kind.apiVersion)) return first;
     const version = first && others.length === 0 ? this.#versions.get(first.id)?.get(apiVersion) : undefined;
     if (version) return version;
+    if (!first && this.#isHeld(kind, apiVersion)) throw unavailable(`the versions of the kind "${kind}" are changing: try again`);
     if (namesakes.length === 0) missing(kind, apiVersion);
     if (apiVersion === '')
       throw badRequest(`several kinds are called "${kind}": name the apiVersion, ${apiVersionsOf(namesakes)}`);
     const served = (first ? [first] : namesakes).flatMap((store) => [store.kind.apiVersion, ...this.versionsOf(store.id)]);
     throw badRequest(`apiVersion "${apiVersion}" is not known for kind "${kind}": use ${orText(served)}`);
+  }
+
+  #isHeld(kind: string, apiVersion: string): boolean {
+    if (apiVersion !== '') return this.#held.has(kindId({ kind, apiVersion }));
+    return [...this.#held].some((id) => id === kind || id.startsWith(`${kind}.`));
   }
 }
 

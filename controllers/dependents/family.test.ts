@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { ApiError } from '../../api/errors/index.ts';
 import type { OwnerReference } from '../../api/generated/types.ts';
 import { kindOfInfo } from '../../api/kinds/custom/custom-kind.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
@@ -48,4 +49,13 @@ it('finds what names owners of a custom kind, in any version, and nothing below 
   const family = createFamily(new GrowingSet([maps]));
   expect(family.keysBelow(toyKind('Toy'))).toEqual(['ConfigMap|n/a', 'ConfigMap|n/b']);
   expect(family.keysBelow(kindNamed('ConfigMap') as Kind)).toEqual([]);
+});
+
+it('does not take the object for absent when the server does not serve its kind', async () => {
+  const toys = familyKind(toyKind('Toy'));
+  const family = createFamily(new GrowingSet([toys]));
+  const of = { followed: toys, object: { metadata: { namespace: 'n', name: 'd' } } };
+  expect(await family.judge(referTo('Toy'), of, signal)).toBe('absent');
+  toys.client.get = () => Promise.reject(new ApiError('NOT_FOUND', 'NotFound', 'no kind "Toy"'));
+  await expect(family.judge(referTo('Toy'), of, signal)).rejects.toThrow('does not serve them now');
 });

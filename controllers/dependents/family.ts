@@ -1,10 +1,10 @@
-import { isNotFound } from '../../api/errors/index.ts';
+import { ApiError, isNotFound } from '../../api/errors/index.ts';
 import type { OwnerReference } from '../../api/generated/types.ts';
-import { groupOf } from '../../api/kinds/identity.ts';
+import { groupOf, resourceOf } from '../../api/kinds/identity.ts';
 import { kindId, kinds } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { Growing } from '../../api/meta/growing-set.ts';
-import { type Informer, objectKey, type Page, type ResourceClient, type Scope, splitKey } from '../../client/index.ts';
+import { type Informer, objectKey, type ResourceClient, type Scope, splitKey } from '../../client/index.ts';
 import { isWaitingForDependents, type OwnerState } from './decide.ts';
 
 /** A kind whose objects may own and be owned. The informer has `familyIndexers`; outlines suffice. */
@@ -141,25 +141,27 @@ export function createFamily(followed: Growing<FamilyKind>): Family {
   };
 }
 
-/** None of a kind that is served no more. */
-async function* pagesOf({ client }: FamilyKind, scope: Scope, signal: AbortSignal): AsyncGenerator<readonly ApiObject[]> {
+async function* pagesOf({ kind, client }: FamilyKind, scope: Scope, signal: AbortSignal): AsyncGenerator<readonly ApiObject[]> {
   for (let from = '', more = true; more; more = from !== '') {
-    const page = await client.list({ ...scope, ...(from && { continue: from }) }, { signal }).catch(noneIfNotFound);
+    const asked = client.list({ ...scope, ...(from && { continue: from }) }, { signal });
+    const page = await asked.catch((error: unknown) => throwFor(kind, error));
     yield page.items;
     from = page.metadata.continue ?? '';
   }
 }
 
-function noneIfNotFound(error: unknown): Page<ApiObject> {
-  if (isNotFound(error)) return { metadata: {}, items: [] };
-  throw error;
-}
-
-async function ask({ client }: FamilyKind, key: string, signal: AbortSignal): Promise<ApiObject | undefined> {
+async function ask({ kind, client }: FamilyKind, key: string, signal: AbortSignal): Promise<ApiObject | undefined> {
   try {
     return await client.get(splitKey(key), { signal });
   } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
+    // A kind that the server does not serve just now tells nothing about its objects.
+    if (isNotFound(error) && error instanceof ApiError && error.subject.name !== undefined) return undefined;
+    return throwFor(kind, error);
   }
+}
+
+/** Of a kind that is not served: an error after which it is tried again, or found that the kind has gone. */
+function throwFor(kind: Kind, error: unknown): never {
+  if (isNotFound(error)) throw new Error(`read ${resourceOf(kind)}: the server does not serve them now`, { cause: error });
+  throw error;
 }

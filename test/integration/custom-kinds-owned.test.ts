@@ -129,3 +129,33 @@ it('a quota counts objects of a custom kind, bounds them, and its namespace take
   await objects.patch(kind, at('two', 'team'), { metadata: { finalizers: null } });
   await gone('the namespace', () => namespaces.get({ name: 'team' }));
 });
+
+it('loses nothing of what its objects own while the preferred version changes', async () => {
+  const names = { plural: 'gears', kind: 'Gear', shortNames: [] };
+  const name = { name: 'gears.stable.example.com' };
+  await establish(server, definitionOf({ metadata: name, names }));
+  const owners = await Promise.all(
+    Array.from({ length: 100 }, (_, i) =>
+      server.client.objects.create('Gear.stable.example.com', { ...cronTab(`g${i}`), kind: 'Gear' }, { namespace: 'default' }),
+    ),
+  );
+  const uids = await Promise.all(owners.map(async (owner, i) => (await makeMap(`of-g${i}`, refer('Gear', owner))).metadata?.uid));
+  for (const added of ['v2', 'v3', 'v4']) {
+    const { spec } = await server.client.objects.get('CustomResourceDefinition', name);
+    const versions = (spec as { versions: JsonObject[] }).versions;
+    const next = { ...versions[0]!, name: added, storage: false };
+    await server.client.objects.patch('CustomResourceDefinition', name, { spec: { versions: [next, ...versions] } });
+    await until('the version is preferred', () =>
+      server.client.objects.list('Gear.stable.example.com', { namespace: 'default' }).then(
+        ({ items }) => items[0]?.apiVersion === `stable.example.com/${added}`,
+        () => false,
+      ),
+    );
+  }
+  // What is deleted afterwards goes: the controllers look at owners of the kind by then.
+  await server.client.objects.delete('Gear.stable.example.com', at('g0'));
+  await gone('what an owner had that is gone', () => readMap('of-g0'));
+  const { items } = await server.client.configMaps.list({ namespace: 'default' });
+  const kept = items.filter(({ metadata }) => !metadata?.deletionTimestamp).map(({ metadata }) => metadata?.uid);
+  expect(uids.slice(1).filter((uid) => !kept.includes(uid))).toEqual([]);
+}, 60_000);
