@@ -1,11 +1,13 @@
-/** What was made last, at most `most` values by their keys; the one that was not needed for longest makes room. */
-export function keptBy<Value>(most: number, make: (key: string) => Value): (key: string) => Value {
-  const kept = new Map<string, Value>();
+import { createLru } from '../../api/meta/lru.ts';
+
+/** Gives what `make` made of a key; at most `most` results are kept, the last used ones. */
+export function keptBy<Value extends object | string | null>(most: number, make: (key: string) => Value): (key: string) => Value {
+  const kept = createLru<Value>(most);
   return (key) => {
-    const found = kept.has(key) ? kept.get(key)! : make(key);
-    kept.delete(key);
-    kept.set(key, found);
-    if (kept.size > most) kept.delete(kept.keys().next().value!);
-    return found;
+    const found = kept.get(key);
+    if (found !== undefined) return found;
+    const made = make(key);
+    kept.set(key, made);
+    return made;
   };
 }
