@@ -13,7 +13,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** What the text of a value of Kubernetes' types takes. */
+/** Steps of writing a value of Kubernetes' own types as text. */
 export const OPAQUE_STEPS = 20;
 
 export function isList(value: Value): value is readonly Value[] | ListView {

@@ -2,7 +2,7 @@ import type { Budget } from './budget.ts';
 import { isList, isMap, itemAt, lengthOf } from './equality.ts';
 import { failed, Optional, type Value } from './values.ts';
 
-/** What a failure takes that does not end the evaluation. */
+/** Steps of a failure that does not end the evaluation. */
 export const FAILURE_STEPS = 50;
 
 /** What an evaluation works on: the values of variables by their slots, and the steps that are left. */

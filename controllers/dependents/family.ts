@@ -64,7 +64,7 @@ function keyOf(kind: Kind, object: ApiObject): string {
   return `${kindId(kind)}${separator}${objectKey(object)}`;
 }
 
-/** The kinds by their ids, and those that have gone. A kind goes after all its objects: none that it had is left. */
+/** The kinds by their ids, and those that were removed. A kind is removed after all its objects. */
 function followKinds(followed: Growing<FamilyKind>) {
   const byId = new Map<string, FamilyKind>();
   const gone = createLru<true>(mostGone);

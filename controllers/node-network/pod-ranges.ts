@@ -2,7 +2,7 @@ import type { Node, NodeNetwork } from '../../api/generated/types.ts';
 import { type AddressRange, parseAddressRange } from '../../api/meta/address-range.ts';
 import { rangesOf } from '../node-ranges/decide.ts';
 
-/** So many ranges besides the cluster's at most: each NodeNetwork has all of them. */
+/** The most ranges besides the cluster's: each NodeNetwork lists all of them. */
 const mostOthers = 64;
 
 /** Whether a range has all addresses of another one. */
