@@ -1,6 +1,6 @@
 import type { PersistentVolumeClaim } from '../api/generated/types.ts';
+import { createLru } from '../api/meta/lru.ts';
 import { type EventRecorder, referenceTo } from '../client/index.ts';
-import { createLru } from '../client/lru.ts';
 
 /** What people are told of a claim, as an event; Kubernetes' reasons. */
 export interface Note {

@@ -61,7 +61,7 @@ export interface KindInformer {
   stop: (() => void) | undefined;
 }
 
-/** One that does not run is of a kind without objects: it shows all there is. */
+/** The informer as controllers see it. It starts with the kind's first object; until then it is in sync, and empty. */
 export function untilUsed(each: KindInformer): FollowedKind['informer'] {
   const { informer } = each;
   return {
@@ -73,10 +73,7 @@ export function untilUsed(each: KindInformer): FollowedKind['informer'] {
   };
 }
 
-/**
- * So many kinds of users are watched at once: all calls of the controllers share a connection, which takes 1,000
- * streams.
- */
+/** How many custom kinds are watched at once: the controllers share one connection, which takes 1,000 streams. */
 const mostUsedKinds = 800;
 
 /** Starts the informers of kinds that users added when the first object is made, as far as there is room. */
@@ -101,7 +98,7 @@ export function createUsedKinds(
 
   return {
     use,
-    /** Lets another kind have the room. */
+    /** Starts the informer of a waiting kind in place of this one. */
     forget(each: KindInformer): void {
       waiting.delete(each);
       const [next] = waiting;

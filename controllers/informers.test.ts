@@ -146,6 +146,9 @@ it('watches only so many custom kinds, and another one when one goes', () => {
   expect(logger.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
   used.forget(games);
   expect(log).toEqual(['toys', 'games', 'cards']);
+  for (const one of [toys, cards]) used.forget(one);
+  for (const one of [games, toys]) used.use(one);
+  expect(log).toEqual(['toys', 'games', 'cards', 'games', 'toys']);
 });
 
 it('runs the informers of a controller’s own', async () => {

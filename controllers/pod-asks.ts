@@ -1,7 +1,7 @@
 import type { Affinity, Container, ContainerStatus, Pod, PodSpec } from '../api/generated/types.ts';
 import { equalResources } from '../api/kinds/pod/resize.ts';
 import { crossesNamespaces } from '../api/kinds/resource-quota/quota-scopes.ts';
-import { createLru } from '../client/lru.ts';
+import { createLru } from '../api/meta/lru.ts';
 
 type Asks = Pick<
   PodSpec,

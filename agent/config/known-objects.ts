@@ -1,8 +1,8 @@
 import { isNotFound } from '../../api/errors/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import { objectKey } from '../../api/meta/key.ts';
+import { createLru } from '../../api/meta/lru.ts';
 import type { Clock } from '../../client/clock.ts';
-import { createLru } from '../../client/lru.ts';
 import type { ObjectKey, ResourceClient } from '../../client/services/resource-client.ts';
 
 /**

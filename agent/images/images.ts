@@ -1,5 +1,5 @@
+import { createLru } from '../../api/meta/lru.ts';
 import type { Clock } from '../../client/clock.ts';
-import { createLru } from '../../client/lru.ts';
 import { delayAfter } from '../pod/back-off.ts';
 import type { ImageService, LocalImage } from '../runtime/runtime.ts';
 import { RuntimeError } from '../runtime/runtime-error.ts';

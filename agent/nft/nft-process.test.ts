@@ -72,6 +72,8 @@ it('replaces its process after many transactions, without losing one: nft walks 
   await nft.run('good');
   const { pid } = nft;
   await Promise.all(Array.from({ length: 248 }, (_, n) => nft.run(`good ${n}`)));
+  // A long one has a process of its own.
+  await nft.run(`good ${'x'.repeat(5_000)}`);
   expect(nft.pid).toBe(pid);
   await expect(nft.run('bad')).rejects.toThrow('no');
   expect(nft.pid).not.toBe(pid);

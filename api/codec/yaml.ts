@@ -45,7 +45,7 @@ export interface ManifestFailure {
   readonly problems: readonly ManifestProblem[];
   /** Which object it is about, where that much can be read. */
   readonly identity?: ManifestIdentity | undefined;
-  /** Of a kind that the caller does not know. */
+  /** The caller does not know the object's kind. */
   readonly isOfUnknownKind?: boolean | undefined;
 }
 
@@ -171,7 +171,7 @@ function foreignForm(json: Record<string, unknown>): { readonly path: string; re
 const kustomizationReason = 'this is a kustomization: name its folder with -k, "berth apply -k FOLDER"';
 const kustomizationLists = ['resources', 'bases', 'components', 'patches', 'configMapGenerator', 'secretGenerator', 'images'];
 
-/** Its kind may be left out; then its lists tell it. */
+/** A kustomization may omit its kind and version: then its lists identify it. */
 const isKustomization = (json: Record<string, unknown>): boolean =>
   String(json.apiVersion ?? '').startsWith('kustomize.config.k8s.io/') ||
   (json.metadata === undefined && json.spec === undefined && kustomizationLists.some((field) => Array.isArray(json[field])));

@@ -15,8 +15,13 @@ export function nameOf(object: { metadata?: ObjectMeta }): string {
   return object.metadata?.name ?? '';
 }
 
+/** A column of text; of priority 1 only in wide tables. */
+export function textColumn<T extends ApiObject>(name: string, cell: Column<T>['cell'], priority: 0 | 1 = 0): Column<T> {
+  return { name, type: 'string', priority, cell };
+}
+
 /** The first column of every table. */
-export const nameColumn: Column<ApiObject> = { name: 'NAME', type: 'string', priority: 0, cell: nameOf };
+export const nameColumn = textColumn<ApiObject>('NAME', nameOf);
 
 /** The AGE column of every table. */
 export const ageColumn: Column<ApiObject> = {

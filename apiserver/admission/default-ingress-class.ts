@@ -1,6 +1,6 @@
 import type { Ingress, IngressClass } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
-import { namesNoIngressClass } from '../../api/kinds/ingress/defaults.ts';
+import { namesNoIngressClass } from '../../api/kinds/ingress/class-name.ts';
 import { newestOf } from '../../api/kinds/newest.ts';
 import { annotations } from '../../api/meta/well-known.ts';
 import type { Admission } from './admission.ts';

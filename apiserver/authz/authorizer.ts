@@ -106,7 +106,8 @@ export class Authorizer {
     if (isMaster(identity)) return;
     const address = access.kind === 'Lease' ? addressOfLease(access.name) : undefined;
     checkNodeNext(identity, access, {
-      ...{ next, previous },
+      next,
+      previous,
       ...(address !== undefined && {
         quietMs: this.addressLeases.quietMs(access.name),
         hasService: this.balanced.has(address),

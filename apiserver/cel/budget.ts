@@ -3,7 +3,7 @@ export class BudgetExceeded extends Error {
   override readonly name = 'BudgetExceeded';
 }
 
-/** Things that an evaluation has prepared and need not pay again. */
+/** How many prepared items, as patterns and time zones, an evaluation remembers as paid. */
 export const PREPARED = 50;
 
 /**
@@ -14,7 +14,7 @@ export const PREPARED = 50;
 export class Budget {
   #left: number;
   readonly #what: string;
-  /** What was prepared last, the oldest first. */
+  /** The keys of the items that were prepared last, the oldest first. */
   readonly #prepared: Set<string>;
 
   constructor(steps: number, what: string, prepared = new Set<string>()) {
@@ -23,7 +23,7 @@ export class Budget {
     this.#prepared = prepared;
   }
 
-  /** A budget of its own for a part of the work, at most what is left; what one has prepared is so for the other. */
+  /** A separate budget for a part of the work, at most what is left. Both share the prepared items. */
   part(steps: number, what: string): Budget {
     return new Budget(Math.min(steps, this.#left), what, this.#prepared);
   }
@@ -39,8 +39,8 @@ export class Budget {
   }
 
   /**
-   * Takes the steps of preparing what is kept for later: a regular expression, a time zone. None when it was among the
-   * last that this work prepared. Caches keep more than so many, so that what is not paid again is not made again.
+   * Takes the steps of preparing an item that a cache keeps: a regular expression, a time zone. Takes none while the
+   * item is among the last ones that this work prepared. The caches are larger, so such an item is not made again.
    */
   prepare(key: string, steps: number): void {
     if (!this.#prepared.delete(key)) this.take(steps);

@@ -13,7 +13,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** What the text of a value of Kubernetes' types takes. */
+/** Steps of writing a value of Kubernetes' own types as text. */
 export const OPAQUE_STEPS = 20;
 
 export function isList(value: Value): value is readonly Value[] | ListView {
@@ -38,17 +38,6 @@ export function lengthOf(list: readonly Value[] | ListView): number {
 
 export function isMap(value: Value): value is ObjectView | MapValue {
   return value instanceof ObjectView || value instanceof MapValue;
-}
-
-export function memberOf(map: ObjectView | MapValue, key: Value, budget: Budget): Value | undefined {
-  return map.get(key, budget);
-}
-
-/** The keys of a map; takes a step for each, as finding them takes time even where only their number is asked for. */
-export function keysOf(map: ObjectView | MapValue, budget: Budget): readonly Value[] {
-  if (map instanceof ObjectView) return map.keys(budget);
-  budget.take(map.size);
-  return map.keys();
 }
 
 /** How many keys a map has. */
@@ -108,7 +97,7 @@ function equalLists(a: readonly Value[] | ListView, b: readonly Value[] | ListVi
 export function keyReader(keys: readonly string[] | undefined, budget: Budget): (item: Value) => string {
   return (item) => {
     if (keys === undefined || !isMap(item)) return identityOf(item, budget);
-    return keys.map((key) => identityOf(memberOf(item, key, budget) ?? null, budget)).join();
+    return keys.map((key) => identityOf(item.get(key, budget) ?? null, budget)).join();
   };
 }
 
@@ -128,9 +117,9 @@ export function identityOf(value: Value, budget: Budget): string {
       budget,
     );
   if (isMap(value)) {
-    const members = keysOf(value, budget).map(
-      (key) => `${identityOf(key, budget)}:${identityOf(memberOf(value, key, budget) ?? null, budget)}`,
-    );
+    const members = value
+      .keys(budget)
+      .map((key) => `${identityOf(key, budget)}:${identityOf(value.get(key, budget) ?? null, budget)}`);
     return joined('{}', members.sort(), budget);
   }
   if (value instanceof Uint8Array) {
@@ -155,10 +144,10 @@ function joined([open, close]: string, parts: readonly string[], budget: Budget)
 }
 
 function equalMaps(a: ObjectView | MapValue, b: ObjectView | MapValue, budget: Budget): boolean {
-  const keys = keysOf(a, budget);
+  const keys = a.keys(budget);
   if (keys.length !== sizeOfMap(b, budget)) return false;
   return keys.every((key) => {
-    const [inA, inB] = [memberOf(a, key, budget), memberOf(b, key, budget)];
+    const [inA, inB] = [a.get(key, budget), b.get(key, budget)];
     if (inA === undefined || inB === undefined) return inA === inB;
     return equal(inA, inB, budget);
   });

@@ -1,8 +1,8 @@
 import type { Budget } from './budget.ts';
-import { isList, isMap, itemAt, keysOf, lengthOf, memberOf } from './equality.ts';
+import { isList, isMap, itemAt, lengthOf } from './equality.ts';
 import { failed, Optional, type Value } from './values.ts';
 
-/** What a failure takes that does not end the evaluation. */
+/** Steps of a failure that does not end the evaluation. */
 export const FAILURE_STEPS = 50;
 
 /** What an evaluation works on: the values of variables by their slots, and the steps that are left. */
@@ -51,7 +51,7 @@ export function truth(value: Value): boolean {
 export function rangeOf(value: Value, budget: Budget): { readonly length: number; at(index: number): Value } {
   if (isList(value)) return { length: lengthOf(value), at: (index) => itemAt(value, index, budget)! };
   if (!isMap(value)) return failed('no such overload: only lists and maps can be run over');
-  const keys = keysOf(value, budget);
+  const keys = value.keys(budget);
   return { length: keys.length, at: (index) => keys[index]! };
 }
 
@@ -59,5 +59,5 @@ export function hasMember(collection: Value, name: string, budget: Budget): bool
   const inner = collection instanceof Optional ? collection.value : collection;
   if (inner === undefined) return false;
   if (!isMap(inner)) return failed('no such overload: has() needs an object');
-  return memberOf(inner, name, budget) !== undefined;
+  return inner.get(name, budget) !== undefined;
 }

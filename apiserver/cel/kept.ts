@@ -1,30 +1,17 @@
-/**
- * What was made last, by its keys; values weigh at most `most` together, one each by default. Those that were not
- * needed for longest make room.
- */
-export function keptBy<Value>(
+import { createLru } from '../../api/meta/lru.ts';
+
+/** Gives what `make` made of a key; results of the weight `most` are kept (1 each by default), the last used ones. */
+export function keptBy<Value extends object | string | null>(
   most: number,
   make: (key: string) => Value,
-  weightOf: (value: Value) => number = () => 1,
+  weightOf?: (value: Value) => number,
 ): (key: string) => Value {
-  const kept = new Map<string, Value>();
-  let weight = 0;
-
-  function drop(key: string, value: Value): void {
-    kept.delete(key);
-    weight -= weightOf(value);
-  }
-
+  const kept = createLru(most, weightOf);
   return (key) => {
-    const isKept = kept.has(key);
-    const found = isKept ? kept.get(key)! : make(key);
-    if (isKept) drop(key, found);
-    kept.set(key, found);
-    weight += weightOf(found);
-    for (const [oldest, value] of kept) {
-      if (weight <= most) break;
-      drop(oldest, value);
-    }
-    return found;
+    const found = kept.get(key);
+    if (found !== undefined) return found;
+    const made = make(key);
+    kept.set(key, made);
+    return made;
   };
 }

@@ -1,5 +1,5 @@
 import type { Budget } from './budget.ts';
-import { compare, equal, isList, isMap, itemAt, itemsOf, keyReader, lengthOf, memberOf } from './equality.ts';
+import { compare, equal, isList, isMap, itemAt, itemsOf, keyReader, lengthOf } from './equality.ts';
 import { CelError, Duration, failed, ListView, Optional, Timestamp, Uint, type Value } from './values.ts';
 
 type Binary = (a: Value, b: Value, budget: Budget) => Value;
@@ -84,7 +84,7 @@ function addLists(a: readonly Value[] | ListView, b: readonly Value[] | ListView
 }
 
 function contains(item: Value, collection: Value, budget: Budget): boolean {
-  if (isMap(collection)) return memberOf(collection, item, budget) !== undefined;
+  if (isMap(collection)) return collection.get(item, budget) !== undefined;
   if (!isList(collection)) return noOverload('in');
   budget.take(lengthOf(collection));
   for (let at = 0; at < lengthOf(collection); at++) if (equal(itemAt(collection, at, budget)!, item, budget)) return true;
@@ -99,7 +99,7 @@ export function negate(value: Value): Value {
 
 /** What stands under a key or at an index; undefined where nothing does. */
 export function lookUp(collection: Value, key: Value, budget: Budget): Value | undefined {
-  if (isMap(collection)) return memberOf(collection, key, budget);
+  if (isMap(collection)) return collection.get(key, budget);
   if (!isList(collection)) throw new CelError('no such overload: only lists, maps and objects have parts');
   const at = key instanceof Uint ? Number(key.value) : typeof key === 'bigint' || typeof key === 'number' ? Number(key) : -1;
   return Number.isInteger(at) && at >= 0 ? itemAt(collection, at, budget) : undefined;

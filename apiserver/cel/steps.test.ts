@@ -55,6 +55,7 @@ describe('work on a large value takes as many steps as it has parts', () => {
     ['self.a.split(self.b).size() == 1', { a: 'a'.repeat(10_000), b: 'b'.repeat(1000) }, undefined, 100_000],
     ['self.a.replace(self.b, "") == self.a', { a: 'a'.repeat(10_000), b: 'b'.repeat(1000) }, undefined, 100_000],
     ['self.lowerAscii() != self', 'aA'.repeat(10_000), undefined, 5000],
+    ['size("%s".format([self])) > 0', times(100).reduce<Json>((inner) => [inner], 'a'.repeat(1000)), undefined, 10_000],
     ['self.matches(self)', 'a'.repeat(100), undefined, 2000],
     ['!(self in {"a": 1})', 'a'.repeat(10_000), undefined, 300],
     ['self.exists(x, 1 / x == 1)', [...times(100).map(() => 0), 1], undefined, 5000],

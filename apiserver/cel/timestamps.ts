@@ -43,20 +43,20 @@ export function partsOf(nanoseconds: bigint, zone: string): Date | undefined {
     const offset = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1);
     return new Date(milliseconds + offset * 60_000);
   }
-  const format = zone.length > ZONE_CHARACTERS ? undefined : formats(zone);
-  if (format === undefined) return undefined;
+  const format = zone.length > ZONE_CHARACTERS ? null : formats(zone);
+  if (format === null) return undefined;
   const parts = Object.fromEntries(format.formatToParts(milliseconds).map(({ type, value }) => [type, Number(value)]));
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
   return new Date(Date.UTC(year, month - 1, day, hour, minute, second, ((milliseconds % 1000) + 1000) % 1000));
 }
 
-const formats = keptBy(KEPT_ZONES, (timeZone): Intl.DateTimeFormat | undefined => {
+const formats = keptBy(KEPT_ZONES, (timeZone): Intl.DateTimeFormat | null => {
   const numeric = 'numeric';
   const units = { year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, second: numeric } as const;
   try {
     return new Intl.DateTimeFormat('en-US', { timeZone, hourCycle: 'h23', ...units });
   } catch (error) {
-    if (error instanceof RangeError) return undefined;
+    if (error instanceof RangeError) return null;
     throw error;
   }
 });

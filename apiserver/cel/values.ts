@@ -97,7 +97,9 @@ export class MapValue {
     return this.#entries.get(plain as string);
   }
 
-  keys(): Value[] {
+  /** Takes a step for each. */
+  keys(budget: Budget): readonly Value[] {
+    budget.take(this.size);
     return [...this.#entries.keys()];
   }
 

@@ -11,12 +11,12 @@ const METADATA = 'berth.meta.v1.ObjectMeta';
  * merged as objects without a schema are. Lazy: most objects are never applied by a server.
  */
 export function fieldTypeOf(node: SchemaNode): FieldType {
-  const { intOrString, type, properties, additionalProperties, mapType } = node;
+  const { intOrString, type, additionalProperties, mapType } = node;
   if (intOrString) return atomic;
   if (type === 'array') return listTypeOf(node);
   if (type === undefined) return node.preserveUnknownFields ? deduced : atomic;
   if (type !== 'object' || mapType === 'atomic') return atomic;
-  if (!properties && !node.embeddedResource && additionalProperties === true) return deduced;
+  if (additionalProperties === true) return deduced;
   return new SchemaMap(node);
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ImageService, LocalImage } from '../../agent/runtime/runtime.ts';
 import { RuntimeError } from '../../agent/runtime/runtime-error.ts';
-import { createLru } from '../../client/lru.ts';
+import { createLru } from '../../api/meta/lru.ts';
 
 const nowhere = 'pull-error.hollow.berth.io';
 /** Images by reference that are remembered, for all nodes together; others are made again. */

@@ -1,5 +1,5 @@
+import { createLru } from '../../api/meta/lru.ts';
 import type { Clock } from '../clock.ts';
-import { createLru } from '../lru.ts';
 
 /** How often one object may be written about: 25 at once, then one every 5 minutes, as in client-go's spam filter. */
 const burst = 25;

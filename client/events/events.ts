@@ -1,7 +1,7 @@
 import type { Event, ObjectReference } from '../../api/generated/types.ts';
+import { createLru } from '../../api/meta/lru.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
-import { createLru } from '../lru.ts';
 import type { ResourceClient } from '../services/resource-client.ts';
 import { createRateLimits } from './event-limits.ts';
 import { type Counted, createEventWriter, type EventType, type Recorded, shortenMessage } from './event-writer.ts';

@@ -3,9 +3,9 @@ import type { CronJob, Job, ObjectReference } from '../../api/generated/types.ts
 import { parseSchedule, type Schedule } from '../../api/kinds/cron-job/schedule.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import { objectKey } from '../../api/meta/key.ts';
+import { createLru } from '../../api/meta/lru.ts';
 import { controllerOf, isControlledBy } from '../../api/meta/owner.ts';
 import { type Informer, type ResourceClient, type ResourceWrites, referenceTo } from '../../client/index.ts';
-import { createLru } from '../../client/lru.ts';
 import { attemptEach } from '../attempt-each.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerContext, ControllerDefinition } from '../definition.ts';

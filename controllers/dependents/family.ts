@@ -4,6 +4,7 @@ import { groupOf, resourceOf } from '../../api/kinds/identity.ts';
 import { kindId, kinds } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { Growing } from '../../api/meta/growing-set.ts';
+import { createLru } from '../../api/meta/lru.ts';
 import { type Informer, objectKey, type ResourceClient, type Scope, splitKey } from '../../client/index.ts';
 import { isWaitingForDependents, type OwnerState } from './decide.ts';
 
@@ -51,7 +52,7 @@ export interface Family {
 const separator = '|';
 /** How many objects are held at once while dependents are looked for. */
 const pageSize = 500;
-/** So many kinds that have gone are remembered, the last ones. */
+/** How many kinds that have gone are remembered. */
 const mostGone = 1_000;
 const ownIds: ReadonlySet<string> = new Set(kinds.map(kindId));
 
@@ -63,27 +64,22 @@ function keyOf(kind: Kind, object: ApiObject): string {
   return `${kindId(kind)}${separator}${objectKey(object)}`;
 }
 
-/** The kinds by their ids, and those that have gone. A kind goes after all its objects: none that it had is left. */
+/** The kinds by their ids, and those that were removed. A kind is removed after all its objects. */
 function followKinds(followed: Growing<FamilyKind>) {
   const byId = new Map<string, FamilyKind>();
-  const gone = new Set<string>();
+  const gone = createLru<true>(mostGone);
   followed.follow(
-    (each) => {
-      byId.set(kindId(each.kind), each);
-      gone.delete(kindId(each.kind));
-    },
+    (each) => byId.set(kindId(each.kind), each),
     ({ kind }) => {
       byId.delete(kindId(kind));
-      gone.add(kindId(kind));
-      const [oldest] = gone;
-      if (gone.size > mostGone && oldest !== undefined) gone.delete(oldest);
+      gone.set(kindId(kind), true);
     },
   );
-  return { byId, gone };
+  return { byId, isGone: (id: string) => !byId.has(id) && gone.get(id) === true };
 }
 
 export function createFamily(followed: Growing<FamilyKind>): Family {
-  const { byId, gone } = followKinds(followed);
+  const { byId, isGone } = followKinds(followed);
 
   function related(index: keyof typeof familyIndexers, value: string | undefined): Member[] {
     if (!value) return [];
@@ -127,7 +123,7 @@ export function createFamily(followed: Growing<FamilyKind>): Family {
     async judge(reference, of, signal) {
       const id = idOfOwner(reference);
       const owner = byId.get(id);
-      if (!owner && gone.has(id)) return 'absent';
+      if (isGone(id)) return 'absent';
       // A kind that is not known here, or that cannot own this object: whether the owner exists is unknown.
       if (!owner || groupOf(owner.kind.apiVersion) !== groupOf(reference.apiVersion ?? '')) return 'present';
       if (owner.kind.namespaced && !of.followed.kind.namespaced) return 'present';
@@ -141,6 +137,7 @@ export function createFamily(followed: Growing<FamilyKind>): Family {
   };
 }
 
+/** The objects of a kind. Throws while the server does not serve it. */
 async function* pagesOf({ kind, client }: FamilyKind, scope: Scope, signal: AbortSignal): AsyncGenerator<readonly ApiObject[]> {
   for (let from = '', more = true; more; more = from !== '') {
     const asked = client.list({ ...scope, ...(from && { continue: from }) }, { signal });

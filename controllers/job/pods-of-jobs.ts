@@ -27,9 +27,9 @@ export const jobPodIndexers: Indexers<Pod> = {
 };
 
 /**
- * Pods that are not among the Job's own any more and still have its finalizer, because nothing adopts or releases them:
- * without the reference when the Job is being deleted (Orphan) or they are, or with other labels when the Job is. As
- * long as one is among the uncounted, it is not counted: its finalizer has to come off first.
+ * Pods with the Job's finalizer that the Job no longer owns and that nothing adopts or releases. Either the Job or the
+ * pod is being deleted, and the pod has lost its owner reference (Orphan); or the Job is being deleted, and the pod's
+ * labels have changed. An uncounted pod is counted only after its finalizer is removed.
  */
 export function straysOf(job: Job, owned: readonly Pod[], candidates: Iterable<Pod>): Pod[] {
   const { succeeded = [], failed = [] } = job.status?.uncountedTerminatedPods ?? {};

@@ -2,11 +2,11 @@ import type { Node, NodeNetwork } from '../../api/generated/types.ts';
 import { type AddressRange, parseAddressRange } from '../../api/meta/address-range.ts';
 import { rangesOf } from '../node-ranges/decide.ts';
 
-/** So many ranges besides the cluster's at most: each NodeNetwork has all of them. */
+/** The most ranges besides the cluster's: each NodeNetwork lists all of them. */
 const mostOthers = 64;
 
 /** Whether a range has all addresses of another one. */
-export const covers = (wide: AddressRange, narrow: AddressRange): boolean =>
+const covers = (wide: AddressRange, narrow: AddressRange): boolean =>
   wide.first <= narrow.first && narrow.first + narrow.size <= wide.first + wide.size;
 
 /** The ranges of a node that are not within the cluster's, as after the start with another `--cluster-cidr`. */
@@ -28,7 +28,7 @@ export function podRanges(clusterCidr: string, nodes: Iterable<Node>, networks: 
     for (const text of clusterCIDRs) if (!before.has(text)) for (const range of parsed(text)) before.set(text, range);
   const others = new Set<string>();
   for (const range of outside.values()) {
-    const around = [...before.values()].filter((each) => covers(each, range) && !covers(cluster, each));
+    const around = [...before.values()].filter((each) => covers(each, range));
     others.add(around.reduce((widest, each) => (each.size > widest.size ? each : widest), range).text);
   }
   return [cluster.text, ...[...others].toSorted().slice(0, mostOthers)];

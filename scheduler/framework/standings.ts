@@ -1,4 +1,4 @@
-import { createLru } from '../../client/lru.ts';
+import { createLru } from '../../api/meta/lru.ts';
 import type { NodeTable } from '../cache/node-table.ts';
 import { addScores, createScratch, filterAll, type Participant } from './judge.ts';
 

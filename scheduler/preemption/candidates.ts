@@ -1,5 +1,5 @@
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
-import { createLru } from '../../client/lru.ts';
+import { createLru } from '../../api/meta/lru.ts';
 import type { NodeTable } from '../cache/node-table.ts';
 import type { Attempt, Rejection, Trial, Verdicts } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';

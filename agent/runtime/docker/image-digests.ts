@@ -1,4 +1,4 @@
-import { createLru } from '../../../client/lru.ts';
+import { createLru } from '../../../api/meta/lru.ts';
 import type { ImageService, LocalImage } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { splitReference } from './reference.ts';

@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
-import { createLru } from '../../../client/lru.ts';
+import { createLru } from '../../../api/meta/lru.ts';
 
 /**
  * The containers of which a process was killed for memory. The engine learns of such a kill from a notice of the

@@ -1,14 +1,14 @@
 import type { CertificateSigningRequest } from '../../generated/types.ts';
-import { ageColumn, nameColumn } from '../cells.ts';
+import { ageColumn, nameColumn, textColumn } from '../cells.ts';
 import type { Column } from '../kind.ts';
 
 export const certificateSigningRequestColumns: readonly Column<CertificateSigningRequest>[] = [
   nameColumn,
   ageColumn,
-  { name: 'SIGNERNAME', type: 'string', priority: 0, cell: ({ spec }) => spec?.signerName ?? '' },
-  { name: 'REQUESTOR', type: 'string', priority: 0, cell: ({ spec }) => spec?.username ?? '' },
-  { name: 'REQUESTEDDURATION', type: 'string', priority: 0, cell: ({ spec }) => duration(spec?.expirationSeconds) },
-  { name: 'CONDITION', type: 'string', priority: 0, cell: condition },
+  textColumn('SIGNERNAME', ({ spec }) => spec?.signerName ?? ''),
+  textColumn('REQUESTOR', ({ spec }) => spec?.username ?? ''),
+  textColumn('REQUESTEDDURATION', ({ spec }) => duration(spec?.expirationSeconds)),
+  textColumn('CONDITION', condition),
 ];
 
 function condition({ status }: CertificateSigningRequest): string {

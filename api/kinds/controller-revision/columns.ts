@@ -1,6 +1,6 @@
 import type { ControllerRevision } from '../../generated/types.ts';
 import { controllerOf } from '../../meta/owner.ts';
-import { ageColumn, NONE, nameColumn } from '../cells.ts';
+import { ageColumn, NONE, nameColumn, textColumn } from '../cells.ts';
 import { groupKindOf } from '../identity.ts';
 import type { Column } from '../kind.ts';
 
@@ -14,7 +14,7 @@ function controllerCell(object: ControllerRevision): string {
 
 export const controllerRevisionColumns: readonly Column<ControllerRevision>[] = [
   nameColumn,
-  { name: 'CONTROLLER', type: 'string', priority: 0, cell: controllerCell },
+  textColumn('CONTROLLER', controllerCell),
   { name: 'REVISION', type: 'integer', priority: 0, cell: ({ revision }) => String(revision ?? 0) },
   ageColumn,
 ];

@@ -31,7 +31,7 @@ export function validateCsiNode({ spec }: CSINode): FieldViolation[] {
 
 const lasting = ({ allocatable: _, ...rest }: CSINodeDriver): CSINodeDriver => rest;
 
-/** A driver that stays on the node stays as it is, but for how many volumes it can have. */
+/** Of a driver that stays registered only `allocatable` may change. */
 export function validateCsiNodeUpdate({ spec: next }: CSINode, { spec: previous }: CSINode): FieldViolation[] {
   const before = new Map((previous?.drivers ?? []).map((driver) => [driver.name, driver]));
   return (next?.drivers ?? []).flatMap((driver, i) => {

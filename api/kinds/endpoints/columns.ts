@@ -1,5 +1,5 @@
 import type { Endpoints } from '../../generated/types.ts';
-import { ageColumn, firstOf, NONE, nameColumn } from '../cells.ts';
+import { ageColumn, firstOf, NONE, nameColumn, textColumn } from '../cells.ts';
 import type { Column } from '../kind.ts';
 
 /** "10.0.0.1:80,10.0.0.2:80,[fd00::1]:80 + 5 more...": what serves. */
@@ -12,8 +12,4 @@ export function endpointsCell({ subsets = [] }: Endpoints): string {
   return firstOf(all) || NONE;
 }
 
-export const endpointsColumns: readonly Column<Endpoints>[] = [
-  nameColumn,
-  { name: 'ENDPOINTS', type: 'string', priority: 0, cell: endpointsCell },
-  ageColumn,
-];
+export const endpointsColumns: readonly Column<Endpoints>[] = [nameColumn, textColumn('ENDPOINTS', endpointsCell), ageColumn];

@@ -1,5 +1,5 @@
 import type { Event, Timestamp } from '../../generated/types.ts';
-import { dateCell, nameOf } from '../cells.ts';
+import { dateCell, nameOf, textColumn } from '../cells.ts';
 import type { Column } from '../kind.ts';
 
 /** When the event was last seen, whichever of its times says so. */
@@ -22,22 +22,15 @@ function sourceCell(event: Event): string {
   return [component, host].filter((part) => part !== undefined && part !== '').join(', ');
 }
 
-const text = (name: string, priority: 0 | 1, cell: (event: Event) => string): Column<Event> => ({
-  name,
-  type: 'string',
-  priority,
-  cell,
-});
-
 export const eventColumns: readonly Column<Event>[] = [
   { name: 'LAST SEEN', type: 'date', priority: 0, cell: (event) => dateCell(lastSeen(event)) },
-  text('TYPE', 0, (event) => event.type ?? ''),
-  text('REASON', 0, (event) => event.reason ?? ''),
-  text('OBJECT', 0, objectCell),
-  text('SUBOBJECT', 1, (event) => event.involvedObject?.fieldPath ?? ''),
-  text('SOURCE', 1, sourceCell),
-  text('MESSAGE', 0, (event) => (event.message ?? '').trim()),
+  textColumn('TYPE', (event) => event.type ?? ''),
+  textColumn('REASON', (event) => event.reason ?? ''),
+  textColumn('OBJECT', objectCell),
+  textColumn('SUBOBJECT', (event) => event.involvedObject?.fieldPath ?? '', 1),
+  textColumn('SOURCE', sourceCell, 1),
+  textColumn('MESSAGE', (event) => (event.message ?? '').trim()),
   { name: 'FIRST SEEN', type: 'date', priority: 1, cell: (event) => dateCell(firstSeen(event)) },
   { name: 'COUNT', type: 'integer', priority: 1, cell: (event) => String(event.series?.count ?? event.count ?? 1) },
-  text('NAME', 1, nameOf),
+  textColumn('NAME', nameOf, 1),
 ];

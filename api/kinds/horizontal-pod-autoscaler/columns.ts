@@ -5,7 +5,7 @@ import type {
   MetricTarget,
   MetricValueStatus,
 } from '../../generated/types.ts';
-import { ageColumn, NONE, nameColumn, UNKNOWN } from '../cells.ts';
+import { ageColumn, NONE, nameColumn, textColumn, UNKNOWN } from '../cells.ts';
 import type { Column } from '../kind.ts';
 
 /** So many metrics are shown, and how many more there are. */
@@ -44,18 +44,12 @@ function whole(target: MetricTarget | undefined, current: MetricValueStatus | un
   return `${current?.value?.string ?? UNKNOWN}/${target?.value?.string ?? ''}`;
 }
 
-const text = (
-  name: string,
-  type: 'string' | 'integer',
-  cell: Column<HorizontalPodAutoscaler>['cell'],
-): Column<HorizontalPodAutoscaler> => ({ name, type, priority: 0, cell });
-
 export const horizontalPodAutoscalerColumns: readonly Column<HorizontalPodAutoscaler>[] = [
   nameColumn,
-  text('REFERENCE', 'string', ({ spec }) => `${spec?.scaleTargetRef?.kind ?? ''}/${spec?.scaleTargetRef?.name ?? ''}`),
-  text('TARGETS', 'string', targetsCell),
-  text('MINPODS', 'string', ({ spec }) => String(spec?.minReplicas ?? '<unset>')),
-  text('MAXPODS', 'integer', ({ spec }) => String(spec?.maxReplicas ?? 0)),
-  text('REPLICAS', 'integer', ({ status }) => String(status?.currentReplicas ?? 0)),
+  textColumn('REFERENCE', ({ spec }) => `${spec?.scaleTargetRef?.kind ?? ''}/${spec?.scaleTargetRef?.name ?? ''}`),
+  textColumn('TARGETS', targetsCell),
+  textColumn('MINPODS', ({ spec }) => String(spec?.minReplicas ?? '<unset>')),
+  { name: 'MAXPODS', type: 'integer', priority: 0, cell: ({ spec }) => String(spec?.maxReplicas ?? 0) },
+  { name: 'REPLICAS', type: 'integer', priority: 0, cell: ({ status }) => String(status?.currentReplicas ?? 0) },
   ageColumn,
 ];

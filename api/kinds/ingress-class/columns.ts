@@ -1,5 +1,5 @@
 import type { IngressClass } from '../../generated/types.ts';
-import { ageColumn, NONE, nameColumn } from '../cells.ts';
+import { ageColumn, NONE, nameColumn, textColumn } from '../cells.ts';
 import type { Column } from '../kind.ts';
 
 function parametersOf({ spec }: IngressClass): string {
@@ -11,7 +11,7 @@ function parametersOf({ spec }: IngressClass): string {
 
 export const ingressClassColumns: readonly Column<IngressClass>[] = [
   nameColumn,
-  { name: 'CONTROLLER', type: 'string', priority: 0, cell: ({ spec }) => spec?.controller ?? '' },
-  { name: 'PARAMETERS', type: 'string', priority: 0, cell: parametersOf },
+  textColumn('CONTROLLER', ({ spec }) => spec?.controller ?? ''),
+  textColumn('PARAMETERS', parametersOf),
   ageColumn,
 ];

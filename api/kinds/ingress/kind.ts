@@ -1,8 +1,8 @@
 import type { Ingress } from '../../generated/types.ts';
 import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
+import { classAnnotation } from './class-name.ts';
 import { ingressColumns } from './columns.ts';
-import { classAnnotation } from './defaults.ts';
 import { ingressFields } from './fields.ts';
 import { validateIngress, validateIngressStatus, validateNewIngress } from './validate.ts';
 

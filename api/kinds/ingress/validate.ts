@@ -5,7 +5,7 @@ import { ipVersion } from '../../meta/ip.ts';
 import { labelNameError, portNameError, subdomainNameError } from '../../meta/names.ts';
 import { checkIp, checkOneOf, checkPort, checkRequired, checkRule, type Violations } from '../checks.ts';
 import { checkTypedReference } from '../references.ts';
-import { classAnnotation } from './defaults.ts';
+import { classAnnotation } from './class-name.ts';
 
 const PATH_TYPES = ['Exact', 'ImplementationSpecific', 'Prefix'];
 /** What two programs may read differently. */

@@ -1,7 +1,7 @@
 import type { Job } from '../../generated/types.ts';
 import { isConditionTrue } from '../../meta/conditions.ts';
 import { toMillis } from '../../meta/time.ts';
-import { ageColumn, formatAge, nameColumn } from '../cells.ts';
+import { ageColumn, formatAge, nameColumn, textColumn } from '../cells.ts';
 import type { Column } from '../kind.ts';
 import { templateColumns } from '../pod-template/template-columns.ts';
 
@@ -27,13 +27,11 @@ function durationCell({ status }: Job, now: Date): string {
   return formatAge(end - toMillis(status.startTime));
 }
 
-const text = (name: string, cell: Column<Job>['cell']): Column<Job> => ({ name, type: 'string', priority: 0, cell });
-
 export const jobColumns: readonly Column<Job>[] = [
   nameColumn,
-  text('STATUS', jobStatusCell),
-  text('COMPLETIONS', completionsCell),
-  text('DURATION', durationCell),
+  textColumn('STATUS', jobStatusCell),
+  textColumn('COMPLETIONS', completionsCell),
+  textColumn('DURATION', durationCell),
   ageColumn,
   ...templateColumns<Job>(
     ({ spec }) => spec?.template,

@@ -1,14 +1,9 @@
 import type { Namespace } from '../../generated/types.ts';
-import { ageColumn, nameColumn } from '../cells.ts';
+import { ageColumn, nameColumn, textColumn } from '../cells.ts';
 import type { Column } from '../kind.ts';
 
 export const namespaceColumns: readonly Column<Namespace>[] = [
   nameColumn,
-  {
-    name: 'STATUS',
-    type: 'string',
-    priority: 0,
-    cell: (namespace) => (namespace.metadata?.deletionTimestamp ? 'Terminating' : (namespace.status?.phase ?? '')),
-  },
+  textColumn('STATUS', (namespace) => (namespace.metadata?.deletionTimestamp ? 'Terminating' : (namespace.status?.phase ?? ''))),
   ageColumn,
 ];

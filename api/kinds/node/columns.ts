@@ -1,7 +1,7 @@
 import type { Node } from '../../generated/types.ts';
 import { findCondition } from '../../meta/conditions.ts';
 import { labels } from '../../meta/well-known.ts';
-import { ageColumn, NONE, nameColumn, UNKNOWN } from '../cells.ts';
+import { ageColumn, NONE, nameColumn, textColumn, UNKNOWN } from '../cells.ts';
 import type { Column } from '../kind.ts';
 import { cpuCell, memoryCell } from '../usage-cells.ts';
 
@@ -26,24 +26,17 @@ function addressCell(node: Node, type: string): string {
   return node.status?.addresses?.find((address) => address.type === type)?.address || NONE;
 }
 
-const text = (name: string, priority: 0 | 1, cell: (node: Node) => string): Column<Node> => ({
-  name,
-  type: 'string',
-  priority,
-  cell,
-});
-
 export const nodeColumns: readonly Column<Node>[] = [
   nameColumn,
-  text('STATUS', 0, nodeStatusCell),
-  text('ROLES', 0, nodeRolesCell),
+  textColumn('STATUS', nodeStatusCell),
+  textColumn('ROLES', nodeRolesCell),
   ageColumn,
-  text('VERSION', 0, (node) => node.status?.nodeInfo?.kubeletVersion ?? ''),
-  text('INTERNAL-IP', 1, (node) => addressCell(node, 'InternalIP')),
-  text('EXTERNAL-IP', 1, (node) => addressCell(node, 'ExternalIP')),
-  text('OS-IMAGE', 1, (node) => node.status?.nodeInfo?.osImage || UNKNOWN),
-  text('KERNEL-VERSION', 1, (node) => node.status?.nodeInfo?.kernelVersion || UNKNOWN),
-  text('CONTAINER-RUNTIME', 1, (node) => node.status?.nodeInfo?.containerRuntimeVersion || UNKNOWN),
-  text('CPU', 1, (node) => cpuCell(node.status?.usage?.cpu)),
-  text('MEMORY', 1, (node) => memoryCell(node.status?.usage?.memory)),
+  textColumn('VERSION', (node) => node.status?.nodeInfo?.kubeletVersion ?? ''),
+  textColumn('INTERNAL-IP', (node) => addressCell(node, 'InternalIP'), 1),
+  textColumn('EXTERNAL-IP', (node) => addressCell(node, 'ExternalIP'), 1),
+  textColumn('OS-IMAGE', (node) => node.status?.nodeInfo?.osImage || UNKNOWN, 1),
+  textColumn('KERNEL-VERSION', (node) => node.status?.nodeInfo?.kernelVersion || UNKNOWN, 1),
+  textColumn('CONTAINER-RUNTIME', (node) => node.status?.nodeInfo?.containerRuntimeVersion || UNKNOWN, 1),
+  textColumn('CPU', (node) => cpuCell(node.status?.usage?.cpu), 1),
+  textColumn('MEMORY', (node) => memoryCell(node.status?.usage?.memory), 1),
 ];

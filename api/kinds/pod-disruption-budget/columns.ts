@@ -1,5 +1,5 @@
 import type { IntOrString, PodDisruptionBudget } from '../../generated/types.ts';
-import { ageColumn, nameColumn } from '../cells.ts';
+import { ageColumn, nameColumn, textColumn } from '../cells.ts';
 import { formatIntOrString } from '../int-or-percent.ts';
 import type { Column } from '../kind.ts';
 
@@ -12,8 +12,8 @@ function bound(value: IntOrString | undefined): string {
 
 export const podDisruptionBudgetColumns: readonly Column<PodDisruptionBudget>[] = [
   nameColumn,
-  { name: 'MIN AVAILABLE', type: 'string', priority: 0, cell: ({ spec }) => bound(spec?.minAvailable) },
-  { name: 'MAX UNAVAILABLE', type: 'string', priority: 0, cell: ({ spec }) => bound(spec?.maxUnavailable) },
+  textColumn('MIN AVAILABLE', ({ spec }) => bound(spec?.minAvailable)),
+  textColumn('MAX UNAVAILABLE', ({ spec }) => bound(spec?.maxUnavailable)),
   {
     name: 'ALLOWED DISRUPTIONS',
     type: 'integer',

@@ -1,5 +1,5 @@
 import type { ResourceQuota } from '../../generated/types.ts';
-import { ageColumn, nameColumn } from '../cells.ts';
+import { ageColumn, nameColumn, textColumn } from '../cells.ts';
 import type { Column } from '../kind.ts';
 
 /** "pods: 2/10, requests.cpu: 500m/4": what is in use of each bound. */
@@ -15,7 +15,7 @@ const isLimit = (name: string): boolean => name.startsWith('limits.');
 
 export const resourceQuotaColumns: readonly Column<ResourceQuota>[] = [
   nameColumn,
-  { name: 'REQUEST', type: 'string', priority: 0, cell: (quota) => inUse(quota, (name) => !isLimit(name)) },
-  { name: 'LIMIT', type: 'string', priority: 0, cell: (quota) => inUse(quota, isLimit) },
+  textColumn('REQUEST', (quota) => inUse(quota, (name) => !isLimit(name))),
+  textColumn('LIMIT', (quota) => inUse(quota, isLimit)),
   ageColumn,
 ];

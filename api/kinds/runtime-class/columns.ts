@@ -1,9 +1,9 @@
 import type { RuntimeClass } from '../../generated/types.ts';
-import { ageColumn, nameColumn } from '../cells.ts';
+import { ageColumn, nameColumn, textColumn } from '../cells.ts';
 import type { Column } from '../kind.ts';
 
 export const runtimeClassColumns: readonly Column<RuntimeClass>[] = [
   nameColumn,
-  { name: 'HANDLER', type: 'string', priority: 0, cell: ({ handler }) => handler ?? '' },
+  textColumn('HANDLER', ({ handler }) => handler ?? ''),
   ageColumn,
 ];

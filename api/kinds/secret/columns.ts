@@ -1,10 +1,10 @@
 import type { Secret } from '../../generated/types.ts';
-import { ageColumn, nameColumn } from '../cells.ts';
+import { ageColumn, nameColumn, textColumn } from '../cells.ts';
 import type { Column } from '../kind.ts';
 
 export const secretColumns: readonly Column<Secret>[] = [
   nameColumn,
-  { name: 'TYPE', type: 'string', priority: 0, cell: (secret) => secret.type ?? '' },
+  textColumn('TYPE', (secret) => secret.type ?? ''),
   { name: 'DATA', type: 'integer', priority: 0, cell: (secret) => String(Object.keys(secret.data ?? {}).length) },
   ageColumn,
 ];

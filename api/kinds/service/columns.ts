@@ -1,14 +1,7 @@
 import type { Service } from '../../generated/types.ts';
 import { formatLabels } from '../../meta/labels.ts';
-import { ageColumn, NONE, nameColumn, UNKNOWN } from '../cells.ts';
+import { ageColumn, NONE, nameColumn, textColumn, UNKNOWN } from '../cells.ts';
 import type { Column } from '../kind.ts';
-
-const text = (name: string, priority: 0 | 1, cell: Column<Service>['cell']): Column<Service> => ({
-  name,
-  type: 'string',
-  priority,
-  cell,
-});
 
 function externalIp({ spec = {}, status }: Service): string {
   const { type, externalIPs = [], externalName = '' } = spec;
@@ -29,10 +22,10 @@ function portsOf({ spec }: Service): string {
 
 export const serviceColumns: readonly Column<Service>[] = [
   nameColumn,
-  text('TYPE', 0, ({ spec }) => spec?.type ?? ''),
-  text('CLUSTER-IP', 0, ({ spec }) => spec?.clusterIPs?.[0] ?? NONE),
-  text('EXTERNAL-IP', 0, externalIp),
-  text('PORT(S)', 0, portsOf),
+  textColumn('TYPE', ({ spec }) => spec?.type ?? ''),
+  textColumn('CLUSTER-IP', ({ spec }) => spec?.clusterIPs?.[0] ?? NONE),
+  textColumn('EXTERNAL-IP', externalIp),
+  textColumn('PORT(S)', portsOf),
   ageColumn,
-  text('SELECTOR', 1, ({ spec }) => formatLabels(spec?.selector) || NONE),
+  textColumn('SELECTOR', ({ spec }) => formatLabels(spec?.selector) || NONE, 1),
 ];

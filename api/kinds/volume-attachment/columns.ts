@@ -1,19 +1,12 @@
 import type { VolumeAttachment } from '../../generated/types.ts';
-import { ageColumn, nameColumn } from '../cells.ts';
+import { ageColumn, nameColumn, textColumn } from '../cells.ts';
 import type { Column } from '../kind.ts';
-
-const text = (name: string, cell: Column<VolumeAttachment>['cell']): Column<VolumeAttachment> => ({
-  name,
-  type: 'string',
-  priority: 0,
-  cell,
-});
 
 export const volumeAttachmentColumns: readonly Column<VolumeAttachment>[] = [
   nameColumn,
-  text('ATTACHER', ({ spec }) => spec?.attacher ?? ''),
-  text('PV', ({ spec }) => spec?.source?.persistentVolumeName ?? ''),
-  text('NODE', ({ spec }) => spec?.nodeName ?? ''),
-  text('ATTACHED', ({ status }) => String(status?.attached ?? false)),
+  textColumn('ATTACHER', ({ spec }) => spec?.attacher ?? ''),
+  textColumn('PV', ({ spec }) => spec?.source?.persistentVolumeName ?? ''),
+  textColumn('NODE', ({ spec }) => spec?.nodeName ?? ''),
+  textColumn('ATTACHED', ({ status }) => String(status?.attached ?? false)),
   ageColumn,
 ];

@@ -5,7 +5,7 @@ import { type Library, opaqueArg, textArg, withSteps } from './library.ts';
 
 /** Characters of an address, or of a range; longer texts are none. */
 const ADDRESS_CHARACTERS = 64;
-/** What reading or writing an address takes. */
+/** Steps of reading or writing an address. */
 const ADDRESS_STEPS = 40;
 const BITS = { 4: 32, 6: 128 } as const;
 

@@ -1,5 +1,5 @@
 import type { Budget } from '../budget.ts';
-import { isList, isMap, itemsOf, keysOf, memberOf } from '../equality.ts';
+import { isList, isMap, itemsOf } from '../equality.ts';
 import { failed, Uint, type Value } from '../values.ts';
 import { readTexts } from './library.ts';
 import { toText } from './standard.ts';
@@ -80,9 +80,7 @@ function shown(value: Value, budget: Budget): string {
       budget,
     );
   if (isMap(value)) {
-    const members = keysOf(value, budget).map(
-      (key) => `${shown(key, budget)}: ${shown(memberOf(value, key, budget) ?? null, budget)}`,
-    );
+    const members = value.keys(budget).map((key) => `${shown(key, budget)}: ${shown(value.get(key, budget) ?? null, budget)}`);
     return joined('{}', members.sort(), budget);
   }
   if (typeof value === 'string') readTexts(budget, value);

@@ -11,7 +11,7 @@ import { type Library, opaqueArg, textArg, withSteps } from './library.ts';
 
 /** Characters of a quantity; longer texts are none. */
 const QUANTITY_CHARACTERS = 64;
-/** What reading a quantity takes. */
+/** Steps of reading a quantity. */
 const QUANTITY_STEPS = 20;
 const UNIT = 1_000_000_000n;
 

@@ -4,7 +4,7 @@ import { CelError, Duration, failed, Timestamp, type Value } from '../values.ts'
 import { type Library, textArg } from './library.ts';
 
 const DAY_MS = 86_400_000;
-/** What a time in a zone takes, and what the zone takes when it is new. */
+/** Steps of reading a time in a zone, and of preparing the zone. */
 const [ZONE_STEPS, NEW_ZONE_STEPS] = [50, 1000];
 
 function part(read: (date: Date) => number) {

@@ -4,7 +4,7 @@ import { QuantityValue, quantities } from './quantities.ts';
 
 /** Characters of a version. */
 const VERSION_CHARACTERS = 256;
-/** What reading a version takes. */
+/** Steps of reading a version. */
 const VERSION_STEPS = 40;
 const NUMBER = '(0|[1-9]\\d{0,17})';
 const PART = '[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*';
