@@ -90,8 +90,8 @@ export class KindStores implements Iterable<KindStore> {
 
   /**
    * The store of the kind that a request names: by kind and group, or, without an apiVersion, by its id, else by its
-   * kind. Throws NOT_FOUND, UNAVAILABLE for one that is held, and INVALID_ARGUMENT for another version, and for a name that only kinds of several groups
-   * have.
+   * kind. Throws NOT_FOUND, UNAVAILABLE for one that is held, and INVALID_ARGUMENT for another version, and for a name
+   * that only kinds of several groups have.
    */
   find({ kind = '', apiVersion = '' }: KindReference): KindStore {
     if (!kind) throw badRequest('name the kind of the object');

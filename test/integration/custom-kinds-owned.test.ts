@@ -135,7 +135,7 @@ it('loses nothing of what its objects own while the preferred version changes', 
   const name = { name: 'gears.stable.example.com' };
   await establish(server, definitionOf({ metadata: name, names }));
   const owners = await Promise.all(
-    Array.from({ length: 100 }, (_, i) =>
+    Array.from({ length: 50 }, (_, i) =>
       server.client.objects.create('Gear.stable.example.com', { ...cronTab(`g${i}`), kind: 'Gear' }, { namespace: 'default' }),
     ),
   );
