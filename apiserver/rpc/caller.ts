@@ -1,11 +1,12 @@
 import type { EventEmitter } from 'node:events';
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import type { Metadata, ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
+import type { ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { unauthenticated } from '../../api/errors/index.ts';
 import { authenticate, type Credentials } from '../authn/authenticate.ts';
 import { type Identity, isBootstrapper, serviceAccountOf } from '../authn/identity.ts';
 import type { TokenTable } from '../authn/tokens.ts';
+import type { TransportCall } from '../calls/transport-call.ts';
 import { flowOf } from '../limits/levels.ts';
 import type { ClientCertificates } from '../pki/client-certificates.ts';
 import { peerOf } from './listener/connection-table.ts';
@@ -122,8 +123,7 @@ function refusalOf(session: ServerHttp2Session | undefined): string | undefined 
   return `${named} does not count here (${code}): present one that this cluster's authority signed`;
 }
 
-/** The caller's identity; `clients` is notified of each connection with a certificate. Throws UNAUTHENTICATED. */
-export function identify(call: AnyCall, tokens: TokenTable, clients?: ClientCertificates): Identity {
+function identify(call: AnyCall, tokens: TokenTable, clients?: ClientCertificates): Identity {
   const authorization = call.metadata.get('authorization')[0]?.toString();
   const session = http2StreamOf(call)?.session as ServerHttp2Session | undefined;
   const known = session && shown.get(session);
@@ -149,16 +149,48 @@ export function identify(call: AnyCall, tokens: TokenTable, clients?: ClientCert
   return identity;
 }
 
-const COMPONENT = /^berth-(?:agent|scheduler|controllers)(?=[/ ]|$)/;
+/** A call over gRPC. */
+export class GrpcCall implements TransportCall {
+  readonly #call: AnyCall;
 
-/** Components name their version, "berth/0.2.0", in their user agent; those of the minor version before do not yet. */
-export function isEarlierComponent(metadata: Metadata): boolean {
-  const agent = metadata.get('user-agent')[0]?.toString() ?? '';
-  return COMPONENT.test(agent) && !agent.includes(' berth/');
+  constructor(call: AnyCall) {
+    this.#call = call;
+  }
+
+  get method(): string {
+    return this.#call.getPath();
+  }
+
+  get isCancelled(): boolean {
+    return this.#call.cancelled;
+  }
+
+  header(name: string): readonly string[] {
+    const values = this.#call.metadata.get(name);
+    return values.length === 0 ? none : values.map(String);
+  }
+
+  headerNames(): readonly string[] {
+    return Object.keys(this.#call.metadata.getMap());
+  }
+
+  identify(tokens: TokenTable, clients?: ClientCertificates): Identity {
+    return identify(this.#call, tokens, clients);
+  }
+
+  onCancelled(listener: () => void): () => void {
+    const emitter = this.#call as EventEmitter;
+    emitter.on('cancelled', listener);
+    return () => void emitter.removeListener('cancelled', listener);
+  }
+
+  whenTaken(ms: number, done: () => void): void {
+    whenTaken(this.#call, ms, done);
+  }
+
+  whenClosed(done: () => void): void {
+    whenClosed(this.#call, done);
+  }
 }
 
-/** The name under which a client's writes are recorded when it gives none: the first word of its user agent. */
-export function managerOf(metadata: Metadata): string {
-  const agent = metadata.get('user-agent')[0]?.toString() ?? '';
-  return agent.split(/[/ ]/, 1)[0]?.slice(0, 128) || 'unknown';
-}
+const none: readonly string[] = [];
