@@ -17,11 +17,15 @@ export class CallChain {
     this.options = options;
   }
 
-  /** Steps 1 to 5 of a unary call: it has had no effect when they throw. */
-  unary<T>(context: OpenCall, prepare: () => T): T {
+  /** Steps 1 to 3 of a unary call. */
+  beginUnary(context: OpenCall): void {
     context.identify();
     this.enter(context, 'unary');
     this.options.answers.assert(context.flow, 0);
+  }
+
+  /** Steps 4 and 5: it has had no effect when they throw. */
+  prepare<T>(context: OpenCall, prepare: () => T): T {
     const prepared = prepare();
     requireAuthorized(context);
     return prepared;

@@ -95,7 +95,8 @@ export class CallPipeline {
       const context = new OpenCall(transport, this.options);
       const serve = async (): Promise<void> => {
         try {
-          const prepared = this.chain.unary(context, () => prepare(call.request, context));
+          this.chain.beginUnary(context);
+          const prepared = this.chain.prepare(context, () => prepare(call.request, context));
           const { bytes, warnings } = await prepared.run();
           if (warnings && warnings.length > 0) call.sendMetadata(warningMetadata(warnings));
           if (bytes instanceof Uint8Array) {
@@ -121,8 +122,7 @@ export class CallPipeline {
     const meterOf = this.meterOf('stream');
     return (call) =>
       this.serveStream(call, meterOf(call), (context) => {
-        const prepared = prepare(call.request, context);
-        requireAuthorized(context);
+        const prepared = this.chain.prepare(context, () => prepare(call.request, context));
         return prepared.run(call);
       });
   }
@@ -142,7 +142,7 @@ export class CallPipeline {
   private serveStream(
     call: ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>,
     meter: CallMeter,
-    run: (context: CallContext) => Promise<void>,
+    run: (context: OpenCall) => Promise<void>,
   ): void {
     const beganAt = meter.begin();
     const context = new OpenCall(new GrpcCall(call), this.options, true);

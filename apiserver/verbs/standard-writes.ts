@@ -133,9 +133,16 @@ function accessVerbOf({ verb, store, subresource }: WriteRequest): AccessVerb {
   return subresource === '' ? verb : `update-${subresource}`;
 }
 
-function readSent({ store, object: bytes, format, namespace, subresource }: WriteRequest): AnyObject {
+function readSent({ store, object: bytes, format, namespace, subresource, at }: WriteRequest): AnyObject {
   const object: AnyObject = decodeObject(formOf(store, subresource), bytes, format);
   if (namespace && store.kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
+  if (!at) return object;
+  if (at.name && !object.metadata?.name) object.metadata = { ...object.metadata, name: at.name };
+  for (const key of ['name', 'namespace'] as const) {
+    const said = object.metadata?.[key] ?? '';
+    if (at[key] && said !== at[key])
+      throw badRequest(`the ${key} of the object, "${said}", does not match that of the request, "${at[key]}"`);
+  }
   return object;
 }
 

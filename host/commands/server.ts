@@ -25,6 +25,7 @@ import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
 interface ServerFlags extends DaemonFlags, HistoryFlags, ServerTuning {
   readonly listen: string;
   readonly advertise?: string;
+  readonly kubernetesListen: string;
   readonly backend: 'lmdb' | 'memory';
   readonly schedulerConfig?: string;
 }
@@ -38,6 +39,7 @@ export function registerServer(program: Command): void {
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
     .option('--listen <address>', 'where the API listens', defaultListen)
     .option('--advertise <host>', 'the address under which others reach the API, when it is another')
+    .option('--kubernetes-listen <address>', "where Kubernetes' HTTP API is served, or off", 'off')
     .addOption(new Option('--backend <name>', 'where objects are stored').choices(['lmdb', 'memory']).default('lmdb'))
     .option('--history <span>', `${historyHelp} (default: ${defaultHistory})`)
     .option('--history-size <quantity>', `${historySizeHelp} (default: ${defaultHistorySize})`)
@@ -64,7 +66,9 @@ async function server(flags: ServerFlags): Promise<void> {
   await runDaemon({ component: 'server', flags }, async (daemon) => {
     const { logger: log, logLevel, metrics, signal } = daemon;
     const running: Promise<void>[] = [];
-    const options = { dataDir: flags.dataDir, listen: flags.listen, advertise: flags.advertise, backend: flags.backend };
+    const { dataDir, listen, advertise, backend } = flags;
+    const kubernetesListen = flags.kubernetesListen === 'off' ? undefined : flags.kubernetesListen;
+    const options = { dataDir, listen, kubernetesListen, advertise, backend };
     const ready = ({ address }: { readonly address: string }): void => {
       daemon.alone();
       if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, daemon, profiles }));
