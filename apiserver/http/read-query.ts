@@ -22,12 +22,13 @@ export function getOptionsOf(query: Query): Pick<GetRequest, 'resourceVersion'> 
   return defined({ resourceVersion: text(query, 'resourceVersion') });
 }
 
+/** As Kubernetes has it, a writer that does not say how strict it is gets warnings. */
 export function writeOptionsOf(query: Query): WriteOptions {
   const dryRun = query.getAll('dryRun').filter((value) => value !== '');
   return defined({
     dryRun: dryRun.length > 0 ? dryRun : undefined,
     fieldManager: text(query, 'fieldManager'),
-    fieldValidation: text(query, 'fieldValidation'),
+    fieldValidation: text(query, 'fieldValidation') ?? 'Warn',
     force: flag(query, 'force'),
   });
 }

@@ -2,7 +2,6 @@ import { toJson } from '../../api/codec/json.ts';
 import { decodeMessage } from '../../api/codec/message.ts';
 import { badRequest, unimplemented } from '../../api/errors/index.ts';
 import type { DeleteOptions, PatchRequest, WriteOptions } from '../../api/generated/types.ts';
-import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { Access, AccessVerb } from '../authz/attributes.ts';
@@ -13,6 +12,7 @@ import { decodeObject } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { KindStore, ObjectName } from '../registry/kind-store.ts';
 import { type PatchInput, patchObject } from '../registry/patch.ts';
+import { isLenient } from '../registry/prune.ts';
 import { formOf, isScale, patchScale, updateScale } from '../registry/scale.ts';
 import type { StoreResult } from '../registry/store-values.ts';
 import { nameOf, updateObject, updateStatus, updateSubresource, writeTargetOf } from '../registry/update.ts';
@@ -42,7 +42,7 @@ export abstract class StandardWrite extends AuthorizedWrite implements PreparedW
   readonly #form: ObjectForm | undefined;
 
   constructor({ store, options, form }: Written, access: Access, call: CallContext) {
-    super(access, options, call, isCustom(store.kind));
+    super(access, options, call);
     this.store = store;
     this.#form = form;
   }
@@ -71,14 +71,17 @@ export abstract class StandardWrite extends AuthorizedWrite implements PreparedW
 export class ObjectWrite extends StandardWrite implements Creation {
   readonly #request: WriteRequest;
   readonly #admission: Admission;
+  readonly unknownFields: readonly string[] | undefined;
   /** Until it is taken: nothing decoded is kept while the disk is waited for. */
   #sent: AnyObject | undefined;
 
   constructor(request: WriteRequest, admission: Admission, call: CallContext) {
     const verb = accessVerbOf(request);
-    const sent = readSent(request);
+    const unknownFields = isLenient(request.options, request.store.kind) ? [] : undefined;
+    const sent = readSent(request, unknownFields);
     super(request, { verb, kind: request.store.id, ...nameOf(sent) }, call);
     this.#request = request;
+    this.unknownFields = unknownFields;
     this.#admission = admission;
     if (this.audited?.wantsRequest) this.audited.request(toJson(formOf(request.store, request.subresource), sent));
     if (verb === 'create') this.#checkNew(sent);
@@ -86,7 +89,7 @@ export class ObjectWrite extends StandardWrite implements Creation {
   }
 
   take(): AnyObject {
-    const taken = this.#sent ?? this.#checkNew(readSent(this.#request));
+    const taken = this.#sent ?? this.#checkNew(readSent(this.#request, this.unknownFields && []));
     this.#sent = undefined;
     return taken;
   }
@@ -133,8 +136,8 @@ function accessVerbOf({ verb, store, subresource }: WriteRequest): AccessVerb {
   return subresource === '' ? verb : `update-${subresource}`;
 }
 
-function readSent({ store, object: bytes, format, namespace, subresource, at }: WriteRequest): AnyObject {
-  const object: AnyObject = decodeObject(formOf(store, subresource), bytes, format);
+function readSent({ store, object: bytes, format, namespace, subresource, at }: WriteRequest, unknown?: string[]): AnyObject {
+  const object: AnyObject = decodeObject(formOf(store, subresource), bytes, format, unknown);
   if (namespace && store.kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
   if (!at) return object;
   if (at.name && !object.metadata?.name) object.metadata = { ...object.metadata, name: at.name };
