@@ -33,6 +33,7 @@ import { MAX_APPLIED_BYTES, recordsManagers } from './managed-fields.ts';
 import { checkIdentity } from './patch.ts';
 import { answerScale, SCALE } from './scale.ts';
 import type { StoreResult } from './store-values.ts';
+import { servedKind } from './store-version.ts';
 import { checkUid, nextVersion, type WriteTarget } from './update.ts';
 import type { Current, WriteContext } from './write-context.ts';
 
@@ -99,7 +100,7 @@ async function readApply(store: KindStore, request: ApplyRequest, context: Write
   if (subresource !== '' && subresource !== 'status' && subresource !== SCALE)
     throw badRequest(`cannot apply to the subresource "${subresource}": use a merge patch`);
   const { kind } = store;
-  const form = { kind: subresource === SCALE ? (scaleKind as Kind) : kind, store, at };
+  const form = { kind: subresource === SCALE ? (scaleKind as Kind) : servedKind(store), store, at };
   const { document, warnings } = await readConfig(form, request.config, context);
   checkIdentity(store, at, document.metadata as JsonObject);
   const entry = { manager: context.manager, operation: 'Apply', apiVersion: kind.apiVersion, fieldsType: 'FieldsV1' };

@@ -53,6 +53,8 @@ const FRESH_TIMEOUT_MS = 5_000;
  */
 export class KindStore {
   readonly kind: Kind;
+  /** Another version that is read and written instead: see store-version.ts. */
+  readonly served?: Kind;
   /** The kind in the server's words: see `kindId`. */
   readonly id: string;
   readonly keyPrefix: string;

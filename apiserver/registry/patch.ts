@@ -13,6 +13,7 @@ import type { KindStore, ObjectName } from './kind-store.ts';
 import { applyMergingConditions } from './merge-conditions.ts';
 import { pruneSent } from './prune.ts';
 import type { StoreResult } from './store-values.ts';
+import { asServed, asStored, servedKind } from './store-version.ts';
 import { checkUid, nextVersion, type WriteTarget, writeTargetOf } from './update.ts';
 import type { Current, WriteContext } from './write-context.ts';
 
@@ -44,14 +45,15 @@ interface ReadPatch {
 export async function patchObject(store: KindStore, input: PatchInput, context: WriteContext): Promise<StoreResult> {
   const target = writeTargetOf(store, input.subresource);
   if (isCustom(store.kind) && input.type === TYPES.strategic) throw noStrategicPatch(store);
-  const { metadata, apply } = readPatch({ message: store.kind.message, target }, input, context);
+  const served = servedKind(store);
+  const { metadata, apply } = readPatch({ message: served.message, target }, input, context);
   checkIdentity(store, input.at, metadata);
   const warnings = new Set<string>();
   const compute = (previous: AnyObject, current: Current): AnyObject => {
     if (typeof metadata.uid === 'string') checkUid(store.subject(input.at), metadata.uid, previous);
     const patched = apply(versionedJson(store, previous, current));
-    checkJsonElements(store.kind, patched, store.subject(input.at), mostElements(store.kind, current.bytes));
-    const sent = fromJson<AnyObject>(store.kind, patched);
+    checkJsonElements(served, patched, store.subject(input.at), mostElements(store.kind, current.bytes));
+    const sent = asStored(store, fromJson<AnyObject>(served, patched));
     store.checkVersion(input.at, current, sent.metadata?.resourceVersion);
     const told = target === 'object' ? (store.kind.warnings?.(sent) ?? []) : [];
     for (const warning of [...told, ...pruneSent(store, sent, context)]) warnings.add(warning);
@@ -70,9 +72,10 @@ function noStrategicPatch({ kind }: KindStore): Error {
   );
 }
 
-function versionedJson({ kind }: KindStore, previous: AnyObject, { revision }: Current): JsonObject {
+function versionedJson(store: KindStore, previous: AnyObject, { revision }: Current): JsonObject {
   const resourceVersion = String(revision);
-  return toJson(kind, { ...previous, metadata: { ...previous.metadata, resourceVersion } });
+  const current = { ...previous, metadata: { ...previous.metadata, resourceVersion } };
+  return toJson(servedKind(store), asServed(store, current));
 }
 
 /** Reads a patch of a message, or of its status. Throws INVALID_ARGUMENT. */

@@ -1,0 +1,16 @@
+import { cronJobV1beta1 } from './cron-job/versions/v1beta1.ts';
+import type { Kind } from './kind.ts';
+import { podDisruptionBudgetV1beta1 } from './pod-disruption-budget/versions/v1beta1.ts';
+
+/** Every version that is served besides the stored one, of each kind the preferred first. */
+export const olderVersions: readonly Kind[] = [cronJobV1beta1, podDisruptionBudgetV1beta1];
+
+/** Those of one of Berth's own kinds, by its name. */
+export function olderVersionsOf(name: string): readonly Kind[] {
+  return olderVersions.filter((version) => version.conversion?.stored.kind === name);
+}
+
+/** The kind as it is stored. */
+export function storedKind(kind: Kind): Kind {
+  return kind.conversion?.stored ?? kind;
+}
