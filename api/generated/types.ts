@@ -159,11 +159,13 @@ export type { DropAuthorityRequest } from './types/berth/server/v1/DropAuthority
 export type { DropAuthorityResponse } from './types/berth/server/v1/DropAuthorityResponse.ts';
 export type { Duration } from './types/google/protobuf/Duration.ts';
 export type { EmptyDirVolumeSource } from './types/berth/core/v1/EmptyDirVolumeSource.ts';
+export type { Endpoint as EndpointV1beta1 } from './types/berth/discovery/v1beta1/Endpoint.ts';
 export type { Endpoint } from './types/berth/discovery/v1/Endpoint.ts';
 export type { EndpointAddress } from './types/berth/core/v1/EndpointAddress.ts';
 export type { EndpointConditions } from './types/berth/discovery/v1/EndpointConditions.ts';
 export type { EndpointHints } from './types/berth/discovery/v1/EndpointHints.ts';
 export type { EndpointPort } from './types/berth/core/v1/EndpointPort.ts';
+export type { EndpointSlice as EndpointSliceV1beta1 } from './types/berth/discovery/v1beta1/EndpointSlice.ts';
 export type { EndpointSlice } from './types/berth/discovery/v1/EndpointSlice.ts';
 export type { EndpointSliceList } from './types/berth/discovery/v1/EndpointSliceList.ts';
 export type { EndpointSliceWatchEvent } from './types/berth/discovery/v1/EndpointSliceWatchEvent.ts';
@@ -182,6 +184,7 @@ export type { EphemeralContainer } from './types/berth/core/v1/EphemeralContaine
 export type { EphemeralContainerCommon } from './types/berth/core/v1/EphemeralContainerCommon.ts';
 export type { EphemeralVolumeSource } from './types/berth/core/v1/EphemeralVolumeSource.ts';
 export type { ErrorInfo } from './types/google/rpc/ErrorInfo.ts';
+export type { Event as EventsEvent } from './types/berth/events/v1/Event.ts';
 export type { Event } from './types/berth/core/v1/Event.ts';
 export type { EventList } from './types/berth/core/v1/EventList.ts';
 export type { EventSeries } from './types/berth/core/v1/EventSeries.ts';
@@ -243,11 +246,14 @@ export type { HTTPIngressPath } from './types/berth/networking/v1/HTTPIngressPat
 export type { HTTPIngressRuleValue } from './types/berth/networking/v1/HTTPIngressRuleValue.ts';
 export type { HeldCertificate } from './types/berth/server/v1/HeldCertificate.ts';
 export type { Hello } from './types/berth/node/v1/Hello.ts';
+export type { HorizontalPodAutoscaler as HorizontalPodAutoscalerV1 } from './types/berth/autoscaling/v1/HorizontalPodAutoscaler.ts';
 export type { HorizontalPodAutoscaler } from './types/berth/autoscaling/v2/HorizontalPodAutoscaler.ts';
 export type { HorizontalPodAutoscalerBehavior } from './types/berth/autoscaling/v2/HorizontalPodAutoscalerBehavior.ts';
 export type { HorizontalPodAutoscalerCondition } from './types/berth/autoscaling/v2/HorizontalPodAutoscalerCondition.ts';
 export type { HorizontalPodAutoscalerList } from './types/berth/autoscaling/v2/HorizontalPodAutoscalerList.ts';
+export type { HorizontalPodAutoscalerSpec as HorizontalPodAutoscalerSpecV1 } from './types/berth/autoscaling/v1/HorizontalPodAutoscalerSpec.ts';
 export type { HorizontalPodAutoscalerSpec } from './types/berth/autoscaling/v2/HorizontalPodAutoscalerSpec.ts';
+export type { HorizontalPodAutoscalerStatus as HorizontalPodAutoscalerStatusV1 } from './types/berth/autoscaling/v1/HorizontalPodAutoscalerStatus.ts';
 export type { HorizontalPodAutoscalerStatus } from './types/berth/autoscaling/v2/HorizontalPodAutoscalerStatus.ts';
 export type { HorizontalPodAutoscalerWatchEvent } from './types/berth/autoscaling/v2/HorizontalPodAutoscalerWatchEvent.ts';
 export type { HorizontalPodAutoscalerWatchResponse } from './types/berth/autoscaling/v2/HorizontalPodAutoscalerWatchResponse.ts';

@@ -22,6 +22,7 @@ export const groups = [
   'batch.v1',
   'autoscaling.v2',
   'discovery.v1',
+  'events.v1',
   'networking.v1',
 ];
 

@@ -127,11 +127,85 @@ it('watches and lists give the version that they ask for, as JSON and as protobu
   }
 });
 
+it('an autoscaler of autoscaling/v1 has the CPU usage as a field, and the rest in annotations', async () => {
+  const spec = { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }, maxReplicas: 5 };
+  const older = (percent: number): JsonObject => ({
+    apiVersion: 'autoscaling/v1',
+    kind: 'HorizontalPodAutoscaler',
+    metadata: { name: 'web' },
+    spec: { ...spec, targetCPUUtilizationPercentage: percent },
+  });
+  const path = await file('hpa-v1.yaml', older(50));
+  // Kubernetes does not deprecate it.
+  const applied = await cli.berth('apply', '-f', path);
+  expect([applied.out, applied.err]).toEqual(['horizontalpodautoscaler.autoscaling/web created\n', '']);
+  expect(await out('apply', '-f', path)).toContain('unchanged');
+  const percent = { type: 'Utilization', averageUtilization: 50 };
+  const cpu = { type: 'Resource', resource: { name: 'cpu', target: percent } };
+  const memory = { type: 'Resource', resource: { name: 'memory', target: percent } };
+  expect(await read('hpa', 'web')).toMatchObject({ apiVersion: 'autoscaling/v2', spec: { metrics: [cpu] } });
+  await out('patch', 'hpa/web', '-p', JSON.stringify({ spec: { metrics: [cpu, memory] } }));
+  const shown = await read('hpa.v1.autoscaling', 'web');
+  expect(shown).toMatchObject({ apiVersion: 'autoscaling/v1', spec: { targetCPUUtilizationPercentage: 50 } });
+  expect(shown.spec).not.toHaveProperty('metrics');
+  expect(JSON.stringify(shown)).toContain('autoscaling.alpha.kubernetes.io/metrics');
+  await file('hpa-v1.yaml', older(60));
+  expect(await out('apply', '-f', path)).toContain('configured');
+  const metrics = [memory, { ...cpu, resource: { ...cpu.resource, target: { ...percent, averageUtilization: 60 } } }];
+  const newest = await read('hpa.v2beta2.autoscaling', 'web');
+  expect(newest).toMatchObject({ apiVersion: 'autoscaling/v2beta2', spec: { metrics } });
+  expect(JSON.stringify(newest)).not.toContain('autoscaling.alpha.kubernetes.io/');
+  expect(await out('apply', '--server-side', '--force-conflicts', '-f', path)).toContain('serverside-applied');
+  expect(await out('get', 'hpa.v1.autoscaling')).toContain('Deployment/web');
+  expect(await out('explain', '--api-version', 'autoscaling/v1', 'hpa.spec')).toContain('targetCPUUtilizationPercentage');
+  const wrong = await file('wrong.yaml', { ...older(50), spec: { ...spec, metrics: [cpu] } });
+  expect((await cli.berth('apply', '-f', wrong)).err).toContain('spec.metrics');
+  const unreadable = { ...older(50), metadata: { name: 'x', annotations: { 'autoscaling.alpha.kubernetes.io/metrics': '{' } } };
+  const refused = server.client.objects.create('autoscaling/v1/HorizontalPodAutoscaler', unreadable, { namespace: 'default' });
+  await expect(refused).rejects.toThrow('metadata.annotations[autoscaling.alpha.kubernetes.io/metrics]');
+});
+
+it('an endpoint of discovery.k8s.io/v1beta1 has its node and zone in its topology', async () => {
+  const topology = { 'kubernetes.io/hostname': 'n1', 'topology.kubernetes.io/zone': 'z' };
+  const slice = { apiVersion: 'discovery.k8s.io/v1beta1', kind: 'EndpointSlice', metadata: { name: 'old' } };
+  const endpoints = [{ addresses: ['10.1.2.3'], topology }];
+  await out('apply', '-f', await file('slice.yaml', { ...slice, addressType: 'IPv4', endpoints }));
+  expect(await read('endpointslices', 'old')).toMatchObject({ endpoints: [{ nodeName: 'n1', zone: 'z' }] });
+  expect(await read('endpointslices.v1beta1.discovery.k8s.io', 'old')).toMatchObject({ ...slice, endpoints: [{ topology }] });
+});
+
+it('an event of events.k8s.io/v1 is an event of v1 with other names of its fields', async () => {
+  const kind = 'events.k8s.io/v1/Event';
+  const regarding = { kind: 'Pod', namespace: 'default', name: 'web' };
+  const event = {
+    apiVersion: 'events.k8s.io/v1',
+    kind: 'Event',
+    metadata: { name: 'web.1', namespace: 'default' },
+    regarding,
+    ...{ note: 'told', reason: 'Telling', action: 'Tell', type: 'Normal', eventTime: '2026-01-01T00:00:00.000000Z' },
+    ...{ reportingController: 'example.com/teller', reportingInstance: 'teller-1' },
+  };
+  const { objects } = server.client;
+  expect(await objects.create(kind, event)).toMatchObject(event);
+  const { action: _, reportingInstance: __, ...partial } = event;
+  const missing = objects.create(kind, { ...partial, metadata: { name: 'web.2', namespace: 'default' } });
+  await expect(missing).rejects.toThrow(/reportingInstance: is required.*action: is required/);
+  const core = { involvedObject: regarding, message: 'told', reportingComponent: 'example.com/teller' };
+  expect(await objects.get('Event', { namespace: 'default', name: 'web.1' })).toMatchObject({ apiVersion: 'v1', ...core });
+  const chosen = await objects.list(kind, { namespace: 'default', fieldSelector: 'regarding.name=web,reportingController!=x' });
+  expect(chosen.items).toEqual([expect.objectContaining({ apiVersion: 'events.k8s.io/v1', note: 'told', regarding })]);
+  await expect(objects.list('Event', { fieldSelector: 'regarding.name=web' })).rejects.toThrow('regarding.name');
+  expect(await out('get', 'events.events.k8s.io')).toMatch(/Telling +pod\/web +told/);
+  expect(await read('events.events.k8s.io', 'web.1')).toMatchObject({ regarding });
+  expect(await out('get', 'events')).toContain('told');
+});
+
 it('discovery names every version', async () => {
   const info = (await server.client.objects.kinds()).find(({ kind }) => kind === 'CronJob');
   expect([info?.apiVersion, info?.versions]).toEqual(['batch/v1', ['batch/v1', 'batch/v1beta1']]);
   const versions = (await out('api-versions')).split('\n');
-  for (const version of ['batch/v1', 'batch/v1beta1', 'policy/v1beta1']) expect(versions).toContain(version);
+  const older = ['autoscaling/v1', 'autoscaling/v2beta2', 'discovery.k8s.io/v1beta1', 'events.k8s.io/v1'];
+  for (const version of ['batch/v1', 'batch/v1beta1', 'policy/v1beta1', ...older]) expect(versions).toContain(version);
   expect(await out('explain', '--api-version', 'batch/v1beta1', 'cj')).toContain('VERSION:    v1beta1\n');
   expect((await cli.berth('explain', '--api-version', 'batch/v3', 'cj')).err).toContain('use "batch/v1" or "batch/v1beta1"');
   expect(await out('api-resources')).toMatch(/cronjobs +cj +batch\/v1beta1 +true +CronJob/);
