@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { removeNetwork } from '../agent/network.ts';
 import { isConditionTrue } from '../api/meta/conditions.ts';
 import { type Client, type ConnectOptions, connect } from '../client/index.ts';
 
@@ -139,5 +140,15 @@ export async function startBerth(...agentFlags: string[]): Promise<BenchBerth> {
     const node = await berth.client.nodes.get({ name: nodeName });
     return isConditionTrue(node.status?.conditions, 'Ready');
   });
-  return { ...berth, nodeName, agent };
+  return {
+    ...berth,
+    nodeName,
+    agent,
+    async stop() {
+      await processes.end(agent);
+      // What it made of the machine's network would be in the way of the next.
+      await removeNetwork(berth.dataDir, nodeName, join(berth.dataDir, 'node', nodeName));
+      await berth.stop();
+    },
+  };
 }

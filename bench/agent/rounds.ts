@@ -79,14 +79,14 @@ export async function berthRound(
   });
   const run = await seconds(async () => {
     await inParallel(count, 16, async (index) => void (await client.pods.create(podOf(names[index] ?? '', round))));
-    await reached.running.promise;
+    await within(count, reached.running.promise, () => `${running.size} of ${count} pods run`);
   });
   await round.onRunning?.();
   const remove = await seconds(async () => {
     await inParallel(count, 16, async (index) => {
       await client.pods.delete({ namespace: 'default', name: names[index] ?? '' }, { gracePeriodSeconds });
     });
-    await reached.gone.promise;
+    await within(count, reached.gone.promise, () => `${gone.size} of ${count} pods are gone`);
   });
   stop.abort();
   await watching;
@@ -111,6 +111,20 @@ function podOf(name: string, { command = ['sleep', '3600'], container = {} }: Be
       ],
     },
   };
+}
+
+/** Throws what `reached` says when that takes longer than a minute and five seconds for each pod. */
+async function within(count: number, done: Promise<unknown>, reached: () => string): Promise<void> {
+  const seconds = 60 + 5 * count;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`${reached()} after ${seconds} s: see the events of the pods, and what the agent says`));
+    }, 1_000 * seconds);
+  });
+  await Promise.race([done, late]).finally(() => {
+    clearTimeout(timer);
+  });
 }
 
 /** A promise that is settled from outside. */
