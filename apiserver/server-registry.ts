@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { kindId } from '../api/kinds/index.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
+import { DynamicAdmission } from './admission/dynamic.ts';
 import { parseServiceRanges } from './allocation/ranges.ts';
 import { ServiceAllocator } from './allocation/service-allocator.ts';
 import { measureCaches } from './metrics.ts';
@@ -27,6 +28,8 @@ export interface ServerRegistry {
   /** To be fed. */
   readonly caches: KindCaches;
   readonly allocator: ServiceAllocator;
+  /** Where the rules that users add are put. */
+  readonly dynamic: DynamicAdmission;
   /**
    * Serves one more kind while the server runs; resolves when its objects are shown. Throws RangeError for one that is
    * there already.
@@ -66,7 +69,8 @@ export function createServerRegistry(options: ServerRegistryOptions, storage: St
     allocator.observe(cache);
   };
   const terms = new LeaseTerms(findLease(caches));
-  const environment = { storage, now: () => new Date(), random: Math.random, uid: randomUUID, ledger, allocator, terms };
+  const dynamic = new DynamicAdmission();
+  const environment = { storage, dynamic, now: () => new Date(), random: Math.random, uid: randomUUID, ledger, allocator, terms };
   const registry = createRegistry(caches, environment, options);
   for (const cache of caches) follow(cache);
   measureCaches(metrics, caches);
@@ -75,6 +79,7 @@ export function createServerRegistry(options: ServerRegistryOptions, storage: St
     registry,
     caches,
     allocator,
+    dynamic,
     async addKind(kind) {
       const store = new KindStore(cacheOf(kind), environment);
       registry.stores.check(store);
