@@ -1,4 +1,5 @@
 import type { ValidatingAdmissionPolicyBinding } from '../../generated/types.ts';
+import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
 import { defaultMatchResources } from '../match-resources.ts';
 import { validatingAdmissionPolicyBindingColumns } from './columns.ts';
@@ -23,6 +24,10 @@ export const validatingAdmissionPolicyBinding = defineKind<ValidatingAdmissionPo
   defaults: ({ spec }) => defaultMatchResources(spec?.matchResources),
   validate: validateValidatingAdmissionPolicyBinding,
   validateUpdate: () => [],
+  warnings: fieldWarnings(
+    'berth.admissionregistration.v1.ValidatingAdmissionPolicyBinding',
+    validatingAdmissionPolicyBindingFields,
+  ),
   fields: validatingAdmissionPolicyBindingFields,
   selectableFields: {},
   columns: validatingAdmissionPolicyBindingColumns,

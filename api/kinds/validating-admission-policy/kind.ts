@@ -1,4 +1,5 @@
 import type { ValidatingAdmissionPolicy } from '../../generated/types.ts';
+import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
 import { validatingAdmissionPolicyColumns } from './columns.ts';
 import { defaultValidatingAdmissionPolicy } from './defaults.ts';
@@ -23,6 +24,7 @@ export const validatingAdmissionPolicy = defineKind<ValidatingAdmissionPolicy>()
   defaults: defaultValidatingAdmissionPolicy,
   validate: validateValidatingAdmissionPolicy,
   validateUpdate: () => [],
+  warnings: fieldWarnings('berth.admissionregistration.v1.ValidatingAdmissionPolicy', validatingAdmissionPolicyFields),
   fields: validatingAdmissionPolicyFields,
   selectableFields: {},
   columns: validatingAdmissionPolicyColumns,
