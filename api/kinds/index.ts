@@ -46,6 +46,8 @@ import { service } from './service/kind.ts';
 import { serviceAccount } from './service-account/kind.ts';
 import { statefulSet } from './stateful-set/kind.ts';
 import { storageClass } from './storage-class/kind.ts';
+import { validatingAdmissionPolicy } from './validating-admission-policy/kind.ts';
+import { validatingAdmissionPolicyBinding } from './validating-admission-policy-binding/kind.ts';
 import { volumeAttachment } from './volume-attachment/kind.ts';
 
 /** Every kind, one line each, in the order of `berth api-resources`. KindMap and kindOf follow from this list. */
@@ -90,6 +92,8 @@ const all = [
   clusterRoleBinding,
   certificateSigningRequest,
   customResourceDefinition,
+  validatingAdmissionPolicy,
+  validatingAdmissionPolicyBinding,
   flowSchema,
   priorityLevelConfiguration,
   event,

@@ -18,7 +18,7 @@ import { badRequest, conflict, invalid, isAlreadyExists, isNotFound, notFound } 
 import { invalidSize } from '../../api/errors/violations.ts';
 import type { ManagedFieldsEntry, Timestamp } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
-import { scaleKind } from '../../api/kinds/scale.ts';
+import { SCALE, scaleKind } from '../../api/kinds/scale.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { isEmptySet } from '../../api/meta/field-set.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
@@ -30,11 +30,12 @@ import { createFrom } from './create.ts';
 import { checkJsonElements, mostElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { MAX_APPLIED_BYTES, recordsManagers } from './managed-fields.ts';
+import { nextVersion, type WriteTarget } from './next-version.ts';
 import { checkIdentity } from './patch.ts';
-import { answerScale, SCALE } from './scale.ts';
+import { answerScale } from './scale.ts';
 import type { StoreResult } from './store-values.ts';
 import { servedKind } from './store-version.ts';
-import { checkUid, nextVersion, type WriteTarget } from './update.ts';
+import { checkUid } from './update.ts';
 import type { Current, WriteContext } from './write-context.ts';
 
 /** How often an apply starts again because the object came or went meanwhile. */

@@ -11,10 +11,11 @@ import { parseJson } from './decode.ts';
 import { checkJsonElements, mostElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { applyMergingConditions } from './merge-conditions.ts';
+import { nextVersion, type WriteTarget, writeTargetOf } from './next-version.ts';
 import { pruneSent } from './prune.ts';
 import type { StoreResult } from './store-values.ts';
 import { asServed, asStored, servedKind } from './store-version.ts';
-import { checkUid, nextVersion, type WriteTarget, writeTargetOf } from './update.ts';
+import { checkUid } from './update.ts';
 import type { Current, WriteContext } from './write-context.ts';
 
 const TYPES = {

@@ -23,7 +23,7 @@ import { guardFirstWrite, requireAuthorized } from './fail-closed.ts';
 import { type ContextOptions, OpenCall } from './open-call.ts';
 import { sendPieces } from './send-pieces.ts';
 import type { StatusReply } from './status.ts';
-import { warningMetadata } from './warnings.ts';
+import { joinWarnings, warningMetadata } from './warnings.ts';
 
 /**
  * Prepares a call that is answered with a stream, as PrepareCall does. Handlers get and give encoded messages, so that
@@ -99,7 +99,8 @@ export class CallPipeline {
           const prepared = prepare(call.request, context);
           requireAuthorized(context);
           const { bytes, warnings } = await prepared.run();
-          if (warnings && warnings.length > 0) call.sendMetadata(warningMetadata(warnings));
+          const told = joinWarnings(warnings, context.warnings);
+          if (told.length > 0) call.sendMetadata(warningMetadata(told));
           if (bytes instanceof Uint8Array) {
             this.holdAnswer(call, context, bytes.length, meter.isReadOnly);
             callback(null, bytes, context.answer);

@@ -10,6 +10,7 @@ import type { CallPipeline } from './call-pipeline.ts';
 import { resetUnread } from './caller.ts';
 import { encodeResult, type Item, type Outcome, readItems } from './item-frames.ts';
 import { type Duplex, framesOf, keepLittleUnread } from './tunnel/duplex.ts';
+import { joinWarnings } from './warnings.ts';
 
 /** Bounds of streams of items. Those that clients see stand in the protos, too. */
 export interface ItemStreamLimits {
@@ -277,7 +278,8 @@ class ItemStream {
     try {
       const result = await work.run();
       context.audited?.ended();
-      this.finish(item, result);
+      const warnings = context.warnings && joinWarnings(result.warnings, context.warnings);
+      this.finish(item, warnings ? { ...result, warnings } : result);
     } catch (error) {
       this.finish(item, this.refused(error, context));
     }

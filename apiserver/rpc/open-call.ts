@@ -35,6 +35,8 @@ export class OpenCall implements CallContext {
   /** Whether its handler has authorized it. */
   authorized = false;
   audited: AuditedAccess | undefined;
+  /** What the client is told with the answer, besides what the handler says. */
+  warnings: readonly string[] | undefined;
   /** The real caller, also under impersonation. */
   caller = '';
   readonly #isStream: boolean;
@@ -134,6 +136,10 @@ export class OpenCall implements CallContext {
     this.authorized = true;
   }
 
+  warn(text: string): void {
+    this.warnings = withWarning(this.warnings, text);
+  }
+
   get manager(): string {
     return managerOf(this.#call.metadata);
   }
@@ -190,6 +196,13 @@ export class OpenCall implements CallContext {
   }
 }
 
+/** A call of many writes, as a deletion of a collection, may be told much; the answer's header is small. */
+const MOST_WARNINGS = 100;
+
+function withWarning(before: readonly string[] = [], text: string): readonly string[] {
+  return before.length >= MOST_WARNINGS || before.includes(text) ? before : [...before, text];
+}
+
 function sentLeaseTerm(metadata: Metadata): LeaseTerm | undefined {
   const [text, ...others] = metadata.get(LEASE_TERM).map(String);
   if (text === undefined) return undefined;
@@ -202,6 +215,7 @@ function sentLeaseTerm(metadata: Metadata): LeaseTerm | undefined {
 class ItemCall implements CallContext {
   authorized = false;
   audited: AuditedAccess | undefined;
+  warnings: readonly string[] | undefined;
   readonly #call: OpenCall;
 
   constructor(call: OpenCall) {
@@ -234,6 +248,10 @@ class ItemCall implements CallContext {
 
   get authorizer(): Authorizer {
     return this.#call.authorizer;
+  }
+
+  warn(text: string): void {
+    this.warnings = withWarning(this.warnings, text);
   }
 
   get manager(): string {

@@ -74,6 +74,15 @@ const required: Readonly<Record<string, JsonObject>> = {
   FlowSchema: { spec: { priorityLevelConfiguration: { name: 'x' } } },
   PriorityLevelConfiguration: { spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } } },
   RuntimeClass: { handler: 'runc' },
+  ValidatingAdmissionPolicy: {
+    spec: {
+      matchConstraints: {
+        resourceRules: [{ apiGroups: ['x.example.com'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['xs'] }],
+      },
+      validations: [{ expression: 'true' }],
+    },
+  },
+  ValidatingAdmissionPolicyBinding: { spec: { policyName: 'x', validationActions: ['Deny'] } },
   NodeNetwork: { addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'] },
   PodAddressSlice: {
     namespaceLabels: { team: 'a' },

@@ -24,6 +24,7 @@ export const groups = [
   'discovery.v1',
   'events.v1',
   'networking.v1',
+  'admissionregistration.v1',
 ];
 
 /** Every message of Berth's packages that are named like Kubernetes' groups, e.g. "core.v1", by that name. */
