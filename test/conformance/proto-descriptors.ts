@@ -23,6 +23,7 @@ export const groups = [
   'autoscaling.v2',
   'discovery.v1',
   'networking.v1',
+  'admissionregistration.v1',
 ];
 
 /** Every message of Berth's packages that are named like Kubernetes' groups, e.g. "core.v1", by that name. */
