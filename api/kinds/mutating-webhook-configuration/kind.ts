@@ -2,9 +2,11 @@ import type { MutatingWebhookConfiguration } from '../../generated/types.ts';
 import { checkOneOf, type Violations } from '../checks.ts';
 import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
-import { checkWebhooks, defaultWebhook } from '../webhooks.ts';
+import { checkWebhooks, defaultWebhook, webhookWarnings } from '../webhooks.ts';
 import { mutatingWebhookConfigurationColumns } from './columns.ts';
 import { mutatingWebhookConfigurationFields } from './fields.ts';
+
+const fieldsOf = fieldWarnings('berth.admissionregistration.v1.MutatingWebhookConfiguration', mutatingWebhookConfigurationFields);
 
 export const mutatingWebhookConfiguration = defineKind<MutatingWebhookConfiguration>()({
   kind: 'MutatingWebhookConfiguration',
@@ -34,7 +36,7 @@ export const mutatingWebhookConfiguration = defineKind<MutatingWebhookConfigurat
     return out;
   },
   validateUpdate: () => [],
-  warnings: fieldWarnings('berth.admissionregistration.v1.MutatingWebhookConfiguration', mutatingWebhookConfigurationFields),
+  warnings: (object) => [...fieldsOf(object), ...webhookWarnings(object.webhooks ?? [])],
   fields: mutatingWebhookConfigurationFields,
   selectableFields: {},
   columns: mutatingWebhookConfigurationColumns,

@@ -2,9 +2,14 @@ import type { ValidatingWebhookConfiguration } from '../../generated/types.ts';
 import type { Violations } from '../checks.ts';
 import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
-import { checkWebhooks, defaultWebhook } from '../webhooks.ts';
+import { checkWebhooks, defaultWebhook, webhookWarnings } from '../webhooks.ts';
 import { validatingWebhookConfigurationColumns } from './columns.ts';
 import { validatingWebhookConfigurationFields } from './fields.ts';
+
+const fieldsOf = fieldWarnings(
+  'berth.admissionregistration.v1.ValidatingWebhookConfiguration',
+  validatingWebhookConfigurationFields,
+);
 
 export const validatingWebhookConfiguration = defineKind<ValidatingWebhookConfiguration>()({
   kind: 'ValidatingWebhookConfiguration',
@@ -27,7 +32,7 @@ export const validatingWebhookConfiguration = defineKind<ValidatingWebhookConfig
     return out;
   },
   validateUpdate: () => [],
-  warnings: fieldWarnings('berth.admissionregistration.v1.ValidatingWebhookConfiguration', validatingWebhookConfigurationFields),
+  warnings: (object) => [...fieldsOf(object), ...webhookWarnings(object.webhooks ?? [])],
   fields: validatingWebhookConfigurationFields,
   selectableFields: {},
   columns: validatingWebhookConfigurationColumns,
