@@ -46,7 +46,7 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
 async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki, signal: AbortSignal): Promise<void> {
   const { storage } = store;
   const { log, metrics = new MetricsRegistry() } = options;
-  const { registry, caches, allocator, dynamic, addKind, removeKind } = createServerRegistry(options, storage, metrics);
+  const { registry, caches, allocator, dynamic, policies, addKind, removeKind } = createServerRegistry(options, storage, metrics);
   const sums = new NodeSums(registry.store('Pod').cache);
   const tokens = new BootstrapTokens(registry.store('Secret').cache, () => new Date());
   const endStorage = measureStorage(metrics, storage);
@@ -55,7 +55,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
   const loops: Promise<void>[] = [];
   try {
     const feed = await startFeed({ storage, caches, log }, inner.signal);
-    for (const each of [sums, tokens]) each.observe();
+    for (const each of [sums, tokens, policies]) each?.observe();
     loops.push(feed.ended, ...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     await ensureObjects(registry, options.controllerRules);
     await repairServices(registry, allocator, log);

@@ -3,6 +3,7 @@ import { kindId } from '../api/kinds/index.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { DynamicAdmission } from './admission/dynamic.ts';
+import { Policies } from './admission/policies/policies.ts';
 import { parseServiceRanges } from './allocation/ranges.ts';
 import { ServiceAllocator } from './allocation/service-allocator.ts';
 import { measureCaches } from './metrics.ts';
@@ -30,6 +31,8 @@ export interface ServerRegistry {
   readonly allocator: ServiceAllocator;
   /** Where the rules that users add are put. */
   readonly dynamic: DynamicAdmission;
+  /** The rules in CEL, which are to follow the caches; undefined for a server with few kinds. */
+  readonly policies: Policies | undefined;
   /**
    * Serves one more kind while the server runs; resolves when its objects are shown. Throws RangeError for one that is
    * there already.
@@ -72,6 +75,8 @@ export function createServerRegistry(options: ServerRegistryOptions, storage: St
   const dynamic = new DynamicAdmission();
   const environment = { storage, dynamic, now: () => new Date(), random: Math.random, uid: randomUUID, ledger, allocator, terms };
   const registry = createRegistry(caches, environment, options);
+  const policies = registry.stores.has('ValidatingAdmissionPolicy') ? new Policies(registry, metrics) : undefined;
+  if (policies) dynamic.add(policies);
   for (const cache of caches) follow(cache);
   measureCaches(metrics, caches);
   measureNamespaces(metrics, held);
@@ -80,6 +85,7 @@ export function createServerRegistry(options: ServerRegistryOptions, storage: St
     caches,
     allocator,
     dynamic,
+    policies,
     async addKind(kind) {
       const store = new KindStore(cacheOf(kind), environment);
       registry.stores.check(store);

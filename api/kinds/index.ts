@@ -47,6 +47,8 @@ import { service } from './service/kind.ts';
 import { serviceAccount } from './service-account/kind.ts';
 import { statefulSet } from './stateful-set/kind.ts';
 import { storageClass } from './storage-class/kind.ts';
+import { validatingAdmissionPolicy } from './validating-admission-policy/kind.ts';
+import { validatingAdmissionPolicyBinding } from './validating-admission-policy-binding/kind.ts';
 import { validatingWebhookConfiguration } from './validating-webhook-configuration/kind.ts';
 import { volumeAttachment } from './volume-attachment/kind.ts';
 
@@ -92,6 +94,8 @@ const all = [
   clusterRoleBinding,
   certificateSigningRequest,
   customResourceDefinition,
+  validatingAdmissionPolicy,
+  validatingAdmissionPolicyBinding,
   mutatingWebhookConfiguration,
   validatingWebhookConfiguration,
   flowSchema,

@@ -17,6 +17,7 @@ import { limitRangeRules } from '../admission/limit-range.ts';
 import { mirrorPods } from '../admission/mirror-pods.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { podSecurityRules } from '../admission/pod-security.ts';
+import { policyExpressions } from '../admission/policies/check-policy.ts';
 import { type PriorityClasses, type PriorityOptions, priorityRules } from '../admission/priority.ts';
 import { quotaDependence } from '../admission/resource-quota.ts';
 import { runtimeClassRules } from '../admission/runtime-class.ts';
@@ -91,6 +92,7 @@ export function createRegistry(
     defaultIngressClassRules(() => listShared('IngressClass') as Promise<IngressClass[]>),
     podSecurityRules((name) => readShared('Namespace', name)),
     definitionRules((name) => readShared('CustomResourceDefinition', name) as Promise<CustomResourceDefinition | undefined>),
+    policyExpressions,
     mirrorPods((name) => readShared('Node', name) as Promise<Node | undefined>),
     quotaDependence,
     webhookConditionRules,

@@ -83,6 +83,15 @@ const required: Readonly<Record<string, JsonObject>> = {
   RuntimeClass: { handler: 'runc' },
   MutatingWebhookConfiguration: { webhooks: [webhook] },
   ValidatingWebhookConfiguration: { webhooks: [webhook] },
+  ValidatingAdmissionPolicy: {
+    spec: {
+      matchConstraints: {
+        resourceRules: [{ apiGroups: ['x.example.com'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['xs'] }],
+      },
+      validations: [{ expression: 'true' }],
+    },
+  },
+  ValidatingAdmissionPolicyBinding: { spec: { policyName: 'x', validationActions: ['Deny'] } },
   NodeNetwork: { addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'] },
   PodAddressSlice: {
     namespaceLabels: { team: 'a' },

@@ -44,6 +44,15 @@ const required: Readonly<Record<string, JsonObject>> = {
   PriorityLevelConfiguration: { spec: { type: 'Limited', limited: { limitResponse: { type: 'Queue', queuing: {} } } } },
   MutatingWebhookConfiguration: { webhooks: [webhook] },
   ValidatingWebhookConfiguration: { webhooks: [webhook] },
+  ValidatingAdmissionPolicy: {
+    spec: {
+      matchConstraints: {
+        resourceRules: [{ apiGroups: ['x.example.com'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['xs'] }],
+      },
+      validations: [{ expression: 'true' }],
+    },
+  },
+  ValidatingAdmissionPolicyBinding: { spec: { policyName: 'a', validationActions: ['Deny'] } },
   NodeNetwork: { addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'] },
   NetworkPolicy: { spec: { podSelector: selector, ingress: [{ from: [{ podSelector: {} }], ports: [{ port: 80 }] }] } },
   Ingress: { spec: { ingressClassName: 'a', defaultBackend: { service: { name: 'a', port: { number: 80 } } } } },
