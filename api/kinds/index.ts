@@ -22,6 +22,7 @@ import { job } from './job/kind.ts';
 import type { Kind, ObjectOf } from './kind.ts';
 import { lease } from './lease/kind.ts';
 import { limitRange } from './limit-range/kind.ts';
+import { mutatingWebhookConfiguration } from './mutating-webhook-configuration/kind.ts';
 import { namespace } from './namespace/kind.ts';
 import { networkPolicy } from './network-policy/kind.ts';
 import { node } from './node/kind.ts';
@@ -48,6 +49,7 @@ import { statefulSet } from './stateful-set/kind.ts';
 import { storageClass } from './storage-class/kind.ts';
 import { validatingAdmissionPolicy } from './validating-admission-policy/kind.ts';
 import { validatingAdmissionPolicyBinding } from './validating-admission-policy-binding/kind.ts';
+import { validatingWebhookConfiguration } from './validating-webhook-configuration/kind.ts';
 import { volumeAttachment } from './volume-attachment/kind.ts';
 
 /** Every kind, one line each, in the order of `berth api-resources`. KindMap and kindOf follow from this list. */
@@ -94,6 +96,8 @@ const all = [
   customResourceDefinition,
   validatingAdmissionPolicy,
   validatingAdmissionPolicyBinding,
+  mutatingWebhookConfiguration,
+  validatingWebhookConfiguration,
   flowSchema,
   priorityLevelConfiguration,
   event,

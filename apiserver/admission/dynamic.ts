@@ -48,6 +48,8 @@ export interface AdmissionAttributes {
 export interface DynamicRules {
   /** Whether there is no rule now: read before every write, so it must cost nothing. */
   readonly isIdle: boolean;
+  /** Whether a write of the kind may wait for a program outside: see `mayWait` of DynamicAdmission. Absent: never. */
+  mayWait?(kind: Kind): boolean;
   /** Gives a changed copy of `attributes.object`, or undefined for no change. Throws an ApiError to refuse. */
   mutate?(attributes: AdmissionAttributes): Promise<ApiObject | undefined>;
   /** Judges what will be stored. Throws an ApiError to refuse. */
@@ -73,6 +75,14 @@ export class DynamicAdmission {
   isIdleFor(kind: Kind): boolean {
     for (const rules of this.#rules) if (!rules.isIdle) return groupOf(kind.apiVersion) === RULES_GROUP;
     return true;
+  }
+
+  /**
+   * Whether a write of the kind may wait for a program outside. Other writers of the object do not wait behind it: it
+   * is computed again when one of them was faster.
+   */
+  mayWait(kind: Kind): boolean {
+    return !this.isIdleFor(kind) && this.#rules.some((rules) => !rules.isIdle && rules.mayWait?.(kind) === true);
   }
 
   /** The object as the rules change it, one after the other; undefined when none does. */

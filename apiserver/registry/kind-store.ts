@@ -220,7 +220,7 @@ export class KindStore {
    */
   async change(at: ObjectName, options: ChangeOptions): Promise<Buffer> {
     const { context } = options;
-    if (context.dryRun) return this.repeatChange(at, options, false);
+    if (context.dryRun || (context.admitted && this.dynamic?.mayWait(this.kind))) return this.repeatChange(at, options, false);
     const key = this.key(at);
     const turn = this.writers.enter(key, context);
     if (turn) await turn;

@@ -22,6 +22,7 @@ import { type PriorityClasses, type PriorityOptions, priorityRules } from '../ad
 import { quotaDependence } from '../admission/resource-quota.ts';
 import { runtimeClassRules } from '../admission/runtime-class.ts';
 import { serviceAccountRules } from '../admission/service-account.ts';
+import { webhookConditionRules } from '../admission/webhooks/conditions.ts';
 import { definitionRules } from '../custom/definition-admission.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Entry } from '../watch/entry.ts';
@@ -94,6 +95,7 @@ export function createRegistry(
     policyExpressions,
     mirrorPods((name) => readShared('Node', name) as Promise<Node | undefined>),
     quotaDependence,
+    webhookConditionRules,
   ];
   const { storage } = environment;
   return { stores, admission: composeAdmission(rules), storage, store };

@@ -50,6 +50,7 @@ const withoutModel: Record<string, string> = {
   ProbeHandler: 'inlined into Probe',
   Quantity: 'a string in JSON',
   RawExtension: 'any JSON object',
+  Rule: 'inlined into RuleWithOperations',
   VolumeSource: 'inlined into Volume',
 };
 
@@ -81,7 +82,9 @@ function jsonTypes(field: protobuf.Field): string[] {
   };
   const scalars =
     known[type] ??
-    ['V1', 'V2', 'CoreV1', 'RbacV1', 'DiscoveryV1', 'EventsV1', 'StorageV1', 'FlowcontrolV1'].map((group) => `${group}${name}|`);
+    ['V1', 'V2', 'CoreV1', 'RbacV1', 'DiscoveryV1', 'EventsV1', 'StorageV1', 'FlowcontrolV1', 'AdmissionregistrationV1'].map(
+      (group) => `${group}${name}|`,
+    );
   const wrap = (form: (type: string) => string): string[] =>
     scalars.map((scalar) => scalar.replace(/^(.*)\|/, (_, inner) => `${form(inner)}|`));
   if (field.map) return wrap((inner) => `{ [key: string]: ${inner}; }`);

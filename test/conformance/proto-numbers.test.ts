@@ -24,6 +24,8 @@ const renamed: Record<string, string> = {
   'admissionregistration.v1.Validation.Expression': 'expression',
   'admissionregistration.v1.Variable.Expression': 'expression',
   'admissionregistration.v1.Variable.Name': 'name',
+  'admissionregistration.v1.MutatingWebhookConfiguration.Webhooks': 'webhooks',
+  'admissionregistration.v1.ValidatingWebhookConfiguration.Webhooks': 'webhooks',
 };
 
 const messages = groups.flatMap((group) =>

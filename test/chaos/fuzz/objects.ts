@@ -8,6 +8,13 @@ import { names, strangeTexts } from './words.ts';
 
 const selector = { matchLabels: { app: 'web' } };
 const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'x' }] } };
+/** It has no rules, so it is never called. */
+const webhook = {
+  name: 'a.example.com',
+  clientConfig: { url: 'https://a.example.com' },
+  sideEffects: 'None',
+  admissionReviewVersions: ['v1'],
+};
 const once = { spec: { ...template.spec, restartPolicy: 'Never' } };
 
 /** What is required besides a name; a kind that is not here needs nothing. */
@@ -35,6 +42,8 @@ const required: Readonly<Record<string, JsonObject>> = {
   VolumeAttachment: { spec: { attacher: 'a.example.com', source: { persistentVolumeName: 'a' }, nodeName: 'a' } },
   FlowSchema: { spec: { priorityLevelConfiguration: { name: 'a' }, matchingPrecedence: 900 } },
   PriorityLevelConfiguration: { spec: { type: 'Limited', limited: { limitResponse: { type: 'Queue', queuing: {} } } } },
+  MutatingWebhookConfiguration: { webhooks: [webhook] },
+  ValidatingWebhookConfiguration: { webhooks: [webhook] },
   ValidatingAdmissionPolicy: {
     spec: {
       matchConstraints: {
