@@ -46,7 +46,7 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
 async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki, signal: AbortSignal): Promise<void> {
   const { storage } = store;
   const { log, metrics = new MetricsRegistry() } = options;
-  const { registry, caches, allocator, addKind, removeKind } = createServerRegistry(options, storage, metrics);
+  const { registry, caches, allocator, dynamic, policies, addKind, removeKind } = createServerRegistry(options, storage, metrics);
   const sums = new NodeSums(registry.store('Pod').cache);
   const tokens = new BootstrapTokens(registry.store('Secret').cache, () => new Date());
   const endStorage = measureStorage(metrics, storage);
@@ -55,7 +55,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
   const loops: Promise<void>[] = [];
   try {
     const feed = await startFeed({ storage, caches, log }, inner.signal);
-    for (const each of [sums, tokens]) each.observe();
+    for (const each of [sums, tokens, policies]) each?.observe();
     loops.push(feed.ended, ...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     await ensureObjects(registry, options.controllerRules);
     await repairServices(registry, allocator, log);
@@ -64,9 +64,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
     await listenUntil({
       options: { ...options, metrics },
       store,
-      registry,
-      addKind,
-      sums,
+      ...{ registry, dynamic, addKind, sums },
       pki: { ...pki, tokens: anyOf([pki.tokens, tokens]) },
       signal: AbortSignal.any([signal, feed.failed]),
     });
@@ -82,19 +80,20 @@ interface ListenInput {
   readonly options: ServerOptions & { readonly metrics: MetricsRegistry };
   readonly store: OpenedStore;
   readonly registry: Registry;
+  readonly dynamic: ServerRegistry['dynamic'];
   readonly addKind: ServerRegistry['addKind'];
   readonly sums: NodeSums;
   readonly pki: ServerPki;
   readonly signal: AbortSignal;
 }
 
-async function listenUntil({ options, store, registry, addKind, sums, pki, signal }: ListenInput): Promise<void> {
+async function listenUntil({ options, store, registry, dynamic, addKind, sums, pki, signal }: ListenInput): Promise<void> {
   const { log, watchLimits = {}, listLimits = {}, itemStreamLimits = {}, metrics, limits = {} } = options;
   const stopping = new AbortController();
   // Every open stream listens to it.
   setMaxListeners(0, stopping.signal);
   const api = createApiServer({
-    registry,
+    ...{ registry, dynamic },
     sums,
     ...{ tokens: pki.tokens, tokenKeys: pki.tokenKeys, certificates: pki.certificates },
     log,

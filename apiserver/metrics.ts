@@ -193,6 +193,19 @@ export const apiserverMetrics = {
     help: 'Changes that the watch cache has taken in since the server started, by resource.',
     labels: ['resource'],
   },
+  policyChecks: {
+    name: 'apiserver_validating_admission_policy_check_total',
+    type: 'counter',
+    help: 'Requests that a ValidatingAdmissionPolicy judged, by policy, binding, what went wrong (no_error, compile_error, evaluation_error, params_error) and what became of the request: allow, deny, warn or audit.',
+    labels: ['policy', 'policy_binding', 'error_type', 'enforcement_action'],
+  },
+  policyDurations: {
+    name: 'apiserver_validating_admission_policy_check_duration_seconds',
+    type: 'histogram',
+    help: 'How long a ValidatingAdmissionPolicy took to judge a request, by policy.',
+    labels: ['policy'],
+    buckets: fastSeconds,
+  },
   cached: {
     name: 'apiserver_storage_objects',
     type: 'gauge',

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { kindId } from '../api/kinds/index.ts';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
+import { DynamicAdmission } from './admission/dynamic.ts';
+import { Policies } from './admission/policies/policies.ts';
 import { parseServiceRanges } from './allocation/ranges.ts';
 import { ServiceAllocator } from './allocation/service-allocator.ts';
 import { measureCaches } from './metrics.ts';
@@ -27,6 +29,10 @@ export interface ServerRegistry {
   /** To be fed. */
   readonly caches: KindCaches;
   readonly allocator: ServiceAllocator;
+  /** Where the rules that users add are put. */
+  readonly dynamic: DynamicAdmission;
+  /** The rules in CEL, which are to follow the caches; undefined for a server with few kinds. */
+  readonly policies: Policies | undefined;
   /**
    * Serves one more kind while the server runs; resolves when its objects are shown. Throws RangeError for one that is
    * there already.
@@ -66,8 +72,11 @@ export function createServerRegistry(options: ServerRegistryOptions, storage: St
     allocator.observe(cache);
   };
   const terms = new LeaseTerms(findLease(caches));
-  const environment = { storage, now: () => new Date(), random: Math.random, uid: randomUUID, ledger, allocator, terms };
+  const dynamic = new DynamicAdmission();
+  const environment = { storage, dynamic, now: () => new Date(), random: Math.random, uid: randomUUID, ledger, allocator, terms };
   const registry = createRegistry(caches, environment, options);
+  const policies = registry.stores.has('ValidatingAdmissionPolicy') ? new Policies(registry, metrics) : undefined;
+  if (policies) dynamic.add(policies);
   for (const cache of caches) follow(cache);
   measureCaches(metrics, caches);
   measureNamespaces(metrics, held);
@@ -75,6 +84,8 @@ export function createServerRegistry(options: ServerRegistryOptions, storage: St
     registry,
     caches,
     allocator,
+    dynamic,
+    policies,
     async addKind(kind) {
       const store = new KindStore(cacheOf(kind), environment);
       registry.stores.check(store);

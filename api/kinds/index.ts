@@ -22,6 +22,7 @@ import { job } from './job/kind.ts';
 import type { Kind, ObjectOf } from './kind.ts';
 import { lease } from './lease/kind.ts';
 import { limitRange } from './limit-range/kind.ts';
+import { mutatingWebhookConfiguration } from './mutating-webhook-configuration/kind.ts';
 import { namespace } from './namespace/kind.ts';
 import { networkPolicy } from './network-policy/kind.ts';
 import { node } from './node/kind.ts';
@@ -46,6 +47,9 @@ import { service } from './service/kind.ts';
 import { serviceAccount } from './service-account/kind.ts';
 import { statefulSet } from './stateful-set/kind.ts';
 import { storageClass } from './storage-class/kind.ts';
+import { validatingAdmissionPolicy } from './validating-admission-policy/kind.ts';
+import { validatingAdmissionPolicyBinding } from './validating-admission-policy-binding/kind.ts';
+import { validatingWebhookConfiguration } from './validating-webhook-configuration/kind.ts';
 import { volumeAttachment } from './volume-attachment/kind.ts';
 
 /** Every kind, one line each, in the order of `berth api-resources`. KindMap and kindOf follow from this list. */
@@ -90,6 +94,10 @@ const all = [
   clusterRoleBinding,
   certificateSigningRequest,
   customResourceDefinition,
+  validatingAdmissionPolicy,
+  validatingAdmissionPolicyBinding,
+  mutatingWebhookConfiguration,
+  validatingWebhookConfiguration,
   flowSchema,
   priorityLevelConfiguration,
   event,

@@ -173,6 +173,23 @@ export interface Kind<T extends ApiObject = ApiObject> {
   /** The `date` column that lists are shown in order of, the oldest first; absent: in order of names. */
   readonly shownInOrderOf?: string;
   readonly lifecycle?: Lifecycle<T>;
+  /** Of a version that is served and not stored: what it becomes, and is made of. See older-version.ts. */
+  readonly conversion?: Conversion;
+}
+
+/** How objects of one version of a kind become those of the stored version, and back. Pure; changes no argument. */
+export interface Conversion {
+  /** The version that is stored. */
+  readonly stored: Kind;
+  /** Why users should write another version; absent: they need not. */
+  readonly deprecation: string | undefined;
+  /** Throws INVALID_ARGUMENT for what only this version can get wrong, as an annotation that holds no metrics. */
+  toStored(object: ApiObject): ApiObject;
+  fromStored(object: ApiObject): ApiObject;
+  /** The rules for new objects that hold in this version only. Gets them as they will be stored, before defaults. */
+  validateNew(stored: ApiObject): FieldViolation[];
+  /** The stored version's name of a field that a selector names; the same where the versions agree. */
+  selectedField(name: string): string;
 }
 
 /** A kind whose name is known to the compiler, which the index makes KindMap of. */

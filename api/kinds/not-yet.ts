@@ -6,10 +6,6 @@ import { kindOf } from './index.ts';
  */
 const kubernetesKinds: Readonly<Record<string, readonly string[]>> = {
   APIService: ['apiservices'],
-  MutatingWebhookConfiguration: ['mutatingwebhookconfigurations'],
-  ValidatingWebhookConfiguration: ['validatingwebhookconfigurations'],
-  ValidatingAdmissionPolicy: ['validatingadmissionpolicies'],
-  ValidatingAdmissionPolicyBinding: ['validatingadmissionpolicybindings'],
 };
 
 /** Which kind of Kubernetes a noun means ("deploy", "Deployment", "deployments.apps") that Berth does not have yet. */

@@ -3,6 +3,9 @@ import { ageColumn, nameColumn } from './cells.ts';
 import { type ApiObject, defineKind, type Kind } from './kind.ts';
 import { countColumn } from './workload-columns.ts';
 
+/** The name of the subresource. */
+export const SCALE = 'scale';
+
 /**
  * What the machinery for kinds needs to read, answer and show a Scale. Not in the index: no Scale is stored, each is
  * made of the object that is scaled.

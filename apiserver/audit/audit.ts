@@ -36,6 +36,8 @@ export interface AuditEntry {
   readonly moreRefused?: true;
   /** The same of a user that reads so often. */
   readonly moreReads?: true;
+  /** What admission policies and webhooks say of it, by name. */
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly ms?: number;
   readonly requestObject?: unknown;
   readonly responseObject?: unknown;
@@ -67,6 +69,8 @@ export interface AuditedAccess {
   readonly wantsResponse: boolean;
   request(object: unknown): void;
   response(object: unknown): void;
+  /** Adds a word of an admission policy or a webhook, under its name; the last one of a name counts. */
+  annotate(key: string, value: string): void;
   begun(): void;
   /** The call has changed something: its line is written, whatever it ends with. */
   changed(): void;
@@ -85,6 +89,9 @@ const maxCallerLength = 4_096;
 /** Names have at most 253 characters; what a client calls one may have millions. */
 const maxNameLength = 512;
 const maxMessageLength = 1_024;
+/** The annotations of a line, and the bytes of each. */
+const maxAnnotations = 50;
+const maxAnnotationLength = 10_240;
 
 /**
  * Writes down who did what, as the policy says. On the way of every write: what does not change from one line to the
@@ -167,6 +174,7 @@ class AuditedLine implements AuditedAccess {
   readonly #level: AuditLevel;
   readonly #beganAt: number;
   #objects = '';
+  #annotations: Map<string, string> | undefined;
   #changed = 0;
   #isUnchanged = false;
   /** What became of the line of a stream's begin. */
@@ -197,6 +205,12 @@ class AuditedLine implements AuditedAccess {
     this.#objects += objectField('responseObject', object);
   }
 
+  annotate(key: string, value: string): void {
+    this.#annotations ??= new Map();
+    if (this.#annotations.size >= maxAnnotations && !this.#annotations.has(key)) return;
+    this.#annotations.set(key, value.slice(0, maxAnnotationLength));
+  }
+
   changed(): void {
     this.#changed++;
   }
@@ -220,9 +234,9 @@ class AuditedLine implements AuditedAccess {
     const ms = this.#audit.timeMs() - this.#beganAt;
     if (error && this.#objects.length > maxRefusedBytes)
       this.#objects = `,"requestObject":"left out: ${this.#objects.length} bytes"`;
-    this.#audit.add(
-      `${this.#head('ended')},"code":"${error?.code ?? 'OK'}"${failure}${changed}${more},"ms":${ms}${this.#objects}}`,
-    );
+    const annotations = this.#annotations ? `,"annotations":${JSON.stringify(Object.fromEntries(this.#annotations))}` : '';
+    const outcome = `"code":"${error?.code ?? 'OK'}"${failure}${changed}${more}${annotations}`;
+    this.#audit.add(`${this.#head('ended')},${outcome},"ms":${ms}${this.#objects}}`);
   }
 
   get #isRead(): boolean {

@@ -34,6 +34,8 @@ export class OpenCall implements CallContext {
   /** Whether its handler has authorized it. */
   authorized = false;
   audited: AuditedAccess | undefined;
+  /** What the client is told with the answer, besides what the handler says. */
+  warnings: readonly string[] | undefined;
   /** The real caller, also under impersonation. */
   caller = '';
   readonly #isStream: boolean;
@@ -134,6 +136,10 @@ export class OpenCall implements CallContext {
     this.authorized = true;
   }
 
+  warn(text: string): void {
+    this.warnings = withWarning(this.warnings, text);
+  }
+
   get manager(): string {
     return managerOf(this.#call);
   }
@@ -187,6 +193,13 @@ export class OpenCall implements CallContext {
   }
 }
 
+/** A call of many writes, as a deletion of a collection, may be told much; the answer's header is small. */
+const MOST_WARNINGS = 100;
+
+function withWarning(before: readonly string[] = [], text: string): readonly string[] {
+  return before.length >= MOST_WARNINGS || before.includes(text) ? before : [...before, text];
+}
+
 function sentLeaseTerm(call: TransportCall): LeaseTerm | undefined {
   const [text, ...others] = call.header(LEASE_TERM);
   if (text === undefined) return undefined;
@@ -199,6 +212,7 @@ function sentLeaseTerm(call: TransportCall): LeaseTerm | undefined {
 class ItemCall implements CallContext {
   authorized = false;
   audited: AuditedAccess | undefined;
+  warnings: readonly string[] | undefined;
   readonly #call: OpenCall;
 
   constructor(call: OpenCall) {
@@ -231,6 +245,10 @@ class ItemCall implements CallContext {
 
   get authorizer(): Authorizer {
     return this.#call.authorizer;
+  }
+
+  warn(text: string): void {
+    this.warnings = withWarning(this.warnings, text);
   }
 
   get manager(): string {

@@ -73,7 +73,11 @@ function literal(value: unknown): Code {
 
 function variable(name: string, scope: Scope): Code {
   const slot = scope.slotOf(name);
-  if (slot !== undefined) return ({ slots }) => slots[slot] ?? failed(`no such variable: ${name}`);
+  if (slot !== undefined)
+    return ({ slots }) => {
+      const value = slots[slot];
+      return value === undefined ? failed(`no such variable: ${name}`) : value;
+    };
   if (!TYPE_NAMES.has(name)) throw new UnsupportedExpression(`undeclared reference to '${name}'`);
   const type = new TypeName(name);
   return () => type;

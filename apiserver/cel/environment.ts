@@ -46,8 +46,10 @@ export class ExpressionError extends Error {
 
 /** Compiles expressions over the same declarations. */
 export interface ExpressionCompiler {
-  /** Throws ExpressionError unless the expression compiles and its type is among the expected ones, or dyn. */
-  compile(source: string, expected: readonly string[]): Expression;
+  /**
+   * Throws ExpressionError unless the expression compiles and its type is among the expected ones, or dyn; absent: any.
+   */
+  compile(source: string, expected?: readonly string[]): Expression;
 }
 
 let shared: Environment | undefined;
@@ -100,11 +102,16 @@ export function expressionCompiler({ variables, types = [] }: Declarations): Exp
   return { compile: (source, expected) => compile(environment, names, source, expected) };
 }
 
-function compile(environment: Environment, names: readonly string[], source: string, expected: readonly string[]): Expression {
+function compile(
+  environment: Environment,
+  names: readonly string[],
+  source: string,
+  expected: readonly string[] | undefined,
+): Expression {
   if (source.length > EXPRESSION_CHARACTERS)
     throw new ExpressionError(`the expression has ${source.length} characters, the limit is ${EXPRESSION_CHARACTERS}`);
   const { ast, type } = parseAndCheck(environment, source);
-  if (type !== 'dyn' && !expected.some((each) => type === each || type === `dyn<${each}>`))
+  if (expected && type !== 'dyn' && !expected.some((each) => type === each || type === `dyn<${each}>`))
     throw new ExpressionError(`must evaluate to ${expected.join(' or ')}, not ${type}`);
   const scope = new Scope(names);
   const code = compiled(ast, scope);

@@ -1,12 +1,14 @@
-import { status as codes } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
+import { stringify } from 'yaml';
 import { type ApiError, asApiError, notFound } from '../../api/errors/index.ts';
 import { versionInfo } from '../../api/meta/version-info.ts';
 import { CallChain, type CallChainOptions } from '../calls/call-chain.ts';
 import type { CallMeter, CallMeters } from '../calls/call-meter.ts';
+import { codes } from '../calls/codes.ts';
 import { judgeError } from '../calls/judge-error.ts';
 import { OpenCall } from '../calls/open-call.ts';
 import { REQUEST_ID } from '../calls/request-id.ts';
+import { joinWarnings } from '../calls/warnings.ts';
 import type { AnonymousCalls } from '../limits/anonymous-calls.ts';
 import type { Registry } from '../registry/registry.ts';
 import { serverVersion } from '../server-version.ts';
@@ -17,7 +19,7 @@ import { apiGroup, coreVersions, groupList, resourceList } from './discovery.ts'
 import { findResource } from './find-resource.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
 import { sendList } from './list-stream.ts';
-import { type ItemForm, jsonAnswer, partialObjects, protobufAnswer, tableRows, wholeObjects } from './object-forms.ts';
+import { answerAs, type ItemForm, partialObjects, protobufAnswer, tableRows, wholeObjects } from './object-forms.ts';
 import { parsePath } from './parse-path.ts';
 import { readBody } from './read-body.ts';
 import { listOptionsOf } from './read-query.ts';
@@ -121,19 +123,22 @@ export class HttpDoor {
     if (route.of !== 'unary') return;
     const wanted = negotiate(request.headers.accept, { transform: true, protobuf: true });
     const body = route.hasBody ? await readBody(request) : Buffer.alloc(0);
-    const form = wanted.type === 'protobuf' ? protobufAnswer : jsonAnswer(this.#itemForm(wanted, of.query));
+    const form = wanted.type === 'protobuf' ? protobufAnswer : answerAs(this.#itemForm(wanted, of.query), writers[wanted.type]);
     const prepared = this.#chain.prepare(context, () => route.prepare(body, context, form));
     const { bytes, warnings } = await prepared.run();
     const answer = bytes instanceof Uint8Array ? bytes : joinPieces(bytes);
     this.#chain.holdAnswer(call, context, answer.length, meter.isReadOnly);
-    this.#head(response, context, route.code, contentTypes[wanted.type], { length: answer.length, warnings });
+    this.#head(response, context, route.code, contentTypes[wanted.type], {
+      length: answer.length,
+      warnings: joinWarnings(warnings, context.warnings),
+    });
     response.end(answer);
   }
 
   async #list({ request, response, call, context }: Passing, of: ResourceRequest): Promise<void> {
     const wanted = negotiate(request.headers.accept, { transform: true, protobuf: false });
     const form = this.#itemForm(wanted, of.query);
-    const begin = (): void => this.#head(response, context, 200, contentTypes.json, {});
+    const begin = (warnings: readonly string[]): void => this.#head(response, context, 200, contentTypes.json, { warnings });
     const { store, target, query } = of;
     const options = listOptionsOf(query);
     const wish = { store, namespace: target.namespace, options, form };
@@ -144,7 +149,7 @@ export class HttpDoor {
     const { store, target, query } = of;
     const wanted = negotiate(request.headers.accept, { transform: true, protobuf: false });
     const form = this.#itemForm(wanted, query);
-    const events = jsonEventsAs(form, `${wanted.as ?? 'json'}-${query.get('includeObject') ?? ''}`, store.cache.decoder);
+    const events = jsonEventsAs(form, `${wanted.as ?? ''} ${query.get('includeObject') ?? ''}`, store);
     context.identify();
     this.#chain.enter(context, 'stream');
     const sink = new HttpWatchSink(response);
@@ -242,6 +247,11 @@ export class HttpDoor {
     return meter;
   }
 }
+
+const writers = {
+  json: (json: object): Buffer => Buffer.from(JSON.stringify(json)),
+  yaml: (json: object): Buffer => Buffer.from(stringify(json)),
+} as const;
 
 /** A warning as RFC 7234 has it: code, agent, quoted text. Headers hold no control characters, and ASCII alone. */
 function warningHeader(text: string): string {

@@ -1,13 +1,14 @@
 import type { ListMeta, ListOptions } from '../../api/generated/types.ts';
 import type { CallChain } from '../calls/call-chain.ts';
 import type { OpenCall } from '../calls/open-call.ts';
+import { joinWarnings } from '../calls/warnings.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { type ListPage, MAX_PAGE_BYTES } from '../registry/list.ts';
 import type { ListForm } from '../verbs/list-form.ts';
 import type { Verbs } from '../verbs/verbs.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { HttpCall, HttpResponse } from './http-call.ts';
-import type { ItemForm } from './object-forms.ts';
+import { type ItemForm, shownIn } from './object-forms.ts';
 
 export interface ListWish {
   readonly store: KindStore;
@@ -23,7 +24,7 @@ export interface ListWay {
   readonly context: OpenCall;
   readonly response: HttpResponse;
   /** Writes the head of the answer. */
-  begin(): void;
+  begin(warnings: readonly string[]): void;
 }
 
 /** The items of one page as JSON, separated by commas; and what the page says of itself. */
@@ -40,7 +41,8 @@ class PageForm implements ListForm {
   }
 
   sizeOf(entry: Entry): number {
-    const json = this.#form.item(this.#store.cache.decoder, entry);
+    const object = shownIn(this.#form, this.#store, entry);
+    const json = Buffer.from(JSON.stringify(this.#form.item(this.#store, object)));
     this.#made.set(entry, json);
     return json.length;
   }
@@ -67,12 +69,12 @@ export async function sendList({ store, namespace, options, form }: ListWish, wa
     const page = new PageForm(store, form);
     const wanted = { namespace, options: next };
     const prepared = chain.prepare(context, () => verbs.list(store, wanted, pageFormOf(page), context));
-    const { bytes } = await prepared.run();
+    const { bytes, warnings } = await prepared.run();
     const { continue: token, ...metadata } = page.metadata;
     if (isFirst) {
-      begin();
+      begin(joinWarnings(warnings, context.warnings));
       const { remainingItemCount: _, ...whole } = metadata;
-      const head = JSON.stringify(form.listHead(store.kind, isWhole ? whole : page.metadata));
+      const head = JSON.stringify(form.listHead(store, isWhole ? whole : page.metadata));
       response.write(`${head.slice(0, -1)},"${form.items}":[`);
     } else if (bytes.length > 0) response.write(comma);
     await written(response, bytes as Buffer);

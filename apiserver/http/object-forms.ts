@@ -1,10 +1,13 @@
 import { messageToJson, toJson } from '../../api/codec/json.ts';
+import { decodeMessage } from '../../api/codec/message.ts';
 import type { ListMeta } from '../../api/generated/types.ts';
 import { formatAge } from '../../api/kinds/cells.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import { asServed, servedKind } from '../registry/store-version.ts';
 import type { ObjectForm } from '../verbs/object-format.ts';
-import { type Entry, EntryDecoder } from '../watch/entry.ts';
+import type { Entry } from '../watch/entry.ts';
 import { envelope } from './kubernetes-protobuf.ts';
 
 /** What of an object a table shows beside its cells. */
@@ -13,37 +16,42 @@ export type IncludeObject = 'None' | 'Metadata' | 'Object';
 /** How single objects are written, in lists and events too. */
 export interface ItemForm {
   /** What the JSON of a list says before its items, and what is named there as `items`. */
-  listHead(kind: Kind, metadata: ListMeta): JsonObject;
+  listHead(store: KindStore, metadata: ListMeta): JsonObject;
   readonly items: 'items' | 'rows';
-  item(decoder: EntryDecoder, entry: Entry): Buffer;
-  /** The same as an answer of its own; `first` of a stream has what others leave out. */
-  alone(decoder: EntryDecoder, entry: Entry, first: boolean): Buffer;
+  /** An item of a list. */
+  item(store: KindStore, object: ApiObject): JsonObject;
+  /** An object as an answer or an event of its own; `first` of a stream has what others leave out. */
+  alone(kind: Kind, object: ApiObject, first: boolean): JsonObject;
+  /** Whether objects are shown in the version that was asked for; tables show what is stored. */
+  readonly isOfServed: boolean;
 }
 
 const META = 'meta.k8s.io/v1';
-const bytesOf = (json: JsonObject): Buffer => Buffer.from(JSON.stringify(json));
 
 /** Objects as they are. */
 export const wholeObjects: ItemForm = {
   items: 'items',
-  listHead: (kind, metadata) => ({ kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata: metaOf(metadata) }),
-  item: (decoder, entry) => bytesOf(toJson(decoder.kind, decoder.decode(entry))),
-  alone: (decoder, entry) => wholeObjects.item(decoder, entry),
+  isOfServed: true,
+  listHead(store, metadata) {
+    const { kind, apiVersion } = servedKind(store);
+    return { kind: `${kind}List`, apiVersion, metadata: metaOf(metadata) };
+  },
+  item: (store, object) => toJson(servedKind(store), object),
+  alone: (kind, object) => toJson(kind, object),
 };
 
 /** Objects without anything but their metadata. */
 export const partialObjects: ItemForm = {
   items: 'items',
+  isOfServed: false,
   listHead: (_, metadata) => ({ kind: 'PartialObjectMetadataList', apiVersion: META, metadata: metaOf(metadata) }),
-  item: (decoder, entry) => bytesOf(partialOf(decoder.decode(entry))),
-  alone: (decoder, entry) => partialObjects.item(decoder, entry),
+  item: (_, object) => partialOf(object),
+  alone: (_, object) => partialOf(object),
 };
 
 /** Rows of a table; ages count up to `now`. */
 export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
-  const rowOf = (decoder: EntryDecoder, entry: Entry): JsonObject => {
-    const object = decoder.decode(entry);
-    const { kind } = decoder;
+  const rowOf = (kind: Kind, object: ApiObject): JsonObject => {
     const at = now();
     const cells = kind.columns.map(({ type, cell }) => cellOf(type, cell(object, at), at));
     if (include === 'None') return { cells, object: null };
@@ -51,14 +59,20 @@ export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
   };
   return {
     items: 'rows',
-    listHead: (kind, metadata) => tableHead(kind, metaOf(metadata), true),
-    item: (decoder, entry) => bytesOf(rowOf(decoder, entry)),
-    alone(decoder, entry, first) {
-      const row = rowOf(decoder, entry);
-      const { resourceVersion = '' } = decoder.decode(entry).metadata ?? {};
-      return bytesOf({ ...tableHead(decoder.kind, { resourceVersion }, first), rows: [row] });
+    isOfServed: false,
+    listHead: ({ kind }, metadata) => tableHead(kind, metaOf(metadata), true),
+    item: ({ kind }, object) => rowOf(kind, object),
+    alone(kind, object, first) {
+      const { resourceVersion = '' } = object.metadata ?? {};
+      return { ...tableHead(kind, { resourceVersion }, first), rows: [rowOf(kind, object)] };
     },
   };
+}
+
+/** An object of the cache as a form shows it. */
+export function shownIn(form: ItemForm, store: KindStore, entry: Entry): ApiObject {
+  const object = store.cache.decoder.decode(entry);
+  return form.isOfServed ? asServed(store, object) : object;
 }
 
 const metaOf = (metadata: ListMeta): JsonObject => messageToJson('berth.meta.v1.ListMeta', metadata);
@@ -93,10 +107,10 @@ function cellOf(type: Kind['columns'][number]['type'], text: string, now: Date):
   return Number.isNaN(time) ? text : formatAge(now.getTime() - time);
 }
 
-/** An answer of one object, as JSON. */
-export function jsonAnswer(form: ItemForm): ObjectForm {
-  return { encode: (kind, bytes) => form.alone(new EntryDecoder(kind), { key: '', bytes, revision: 0 }, true) };
+/** An answer of one object. */
+export function answerAs(form: ItemForm, write: (json: JsonObject) => Buffer): ObjectForm {
+  return { encode: (kind, bytes) => write(form.alone(kind, decodeMessage<ApiObject>(kind.message, bytes), true)) };
 }
 
-/** An answer of one object as Kubernetes' protobuf: the stored bytes in their envelope. */
+/** An answer of one object as Kubernetes' protobuf: its bytes in their envelope. */
 export const protobufAnswer: ObjectForm = { encode: (kind, bytes) => envelope(kind, bytes) };

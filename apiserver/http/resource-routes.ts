@@ -9,7 +9,8 @@ import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import { APPLY_TYPES } from '../registry/apply-config.ts';
 import { decodeStrictly, parseJson } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
-import { isScale, SCALE } from '../registry/scale.ts';
+import { isScale } from '../registry/scale.ts';
+import { servedKind } from '../registry/store-version.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import type { ObjectForm } from '../verbs/object-format.ts';
 import type { PreparedCall } from '../verbs/prepared-call.ts';
@@ -177,7 +178,7 @@ function writeOf(
 ) {
   const { namespace, name } = target;
   const subresource = verb === 'updateStatus' ? '' : target.subresource;
-  const kind = subresource === SCALE ? scaleKind : store.kind;
+  const kind = isScale(store, subresource) ? scaleKind : servedKind(store);
   const { bytes, format } = objectBody(mediaTypeOf(request), body, kind);
   return {
     verb,

@@ -1,11 +1,12 @@
 import { WireReader } from '../../api/codec/wire-reader.ts';
 import { asApiError } from '../../api/errors/index.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import { servedKind } from '../registry/store-version.ts';
 import type { WatchSink } from '../verbs/watch-sink.ts';
-import type { Entry, EntryDecoder } from '../watch/entry.ts';
 import type { EventFormat } from '../watch/event-format.ts';
 import { FRAME_HEADER_BYTES } from '../watch/event-frame.ts';
 import type { HttpResponse } from './http-call.ts';
-import type { ItemForm } from './object-forms.ts';
+import { type ItemForm, shownIn } from './object-forms.ts';
 import { statusOf } from './status-object.ts';
 
 const EVENT = 1;
@@ -39,14 +40,15 @@ export function linesOf(frame: Buffer): Buffer {
 }
 
 /** Events whose objects are JSON in the form; those with the same id share what was encoded for one of them. */
-export function jsonEventsAs(form: ItemForm, id: string, decoder: EntryDecoder): EventFormat {
+export function jsonEventsAs(form: ItemForm, id: string, store: KindStore): EventFormat {
+  const { kind, apiVersion } = servedKind(store);
+  const shown = form.isOfServed ? servedKind(store) : store.kind;
   return {
-    id: `http-${id}`,
+    id: `http ${id} ${apiVersion}`,
     field: 2,
     hasHeading: form.items === 'rows',
-    encode: (entry: Entry, first: boolean) => form.alone(decoder, entry, first),
-    bookmark: (metadata) =>
-      Buffer.from(JSON.stringify({ kind: decoder.kind.kind, apiVersion: decoder.kind.apiVersion, metadata })),
+    encode: (entry, first) => Buffer.from(JSON.stringify(form.alone(shown, shownIn(form, store, entry), first))),
+    bookmark: (metadata) => Buffer.from(JSON.stringify({ kind, apiVersion, metadata })),
   };
 }
 

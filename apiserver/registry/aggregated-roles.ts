@@ -5,9 +5,9 @@ import type { ClusterRole } from '../../api/generated/types.ts';
 import { decideAggregation, type StaleRole } from '../authz/rbac/aggregate.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore } from './kind-store.ts';
+import { nextVersion } from './next-version.ts';
 import type { Registry } from './registry.ts';
 import { serverContext } from './server-context.ts';
-import { nextVersion } from './update.ts';
 
 /** Roles that are made of each other could go on for ever; people nest them two deep. */
 const MAX_ROUNDS = 10;

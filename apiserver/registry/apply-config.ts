@@ -2,12 +2,14 @@ import { fromJson, toJson } from '../../api/codec/json.ts';
 import { badRequest, type FieldViolation } from '../../api/errors/index.ts';
 import { forbidden, required } from '../../api/errors/violations.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { equalValues } from '../../api/meta/equal.ts';
 import { isJsonObject, type Json, type JsonObject, setMember } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
 import { parseJson } from './decode.ts';
 import { checkJsonElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { pruneSent } from './prune.ts';
+import { asStored, servedKind } from './store-version.ts';
 import type { WriteContext } from './write-context.ts';
 
 /** The media types of a server-side apply. JSON is YAML, too. */
@@ -39,12 +41,24 @@ export async function readConfig(
   checkJsonElements(kind, document, store.subject(at));
   const object = fromJson<AnyObject>(kind, document);
   const warnings = kind === store.kind ? pruneSent(store, object, context) : [];
+  if (kind === store.served) return { document: storedDocument(store, document, object), warnings };
   const stored = toJson(kind, object);
   return { document: storedForm(kind.prune ? pruned(document, stored) : document, stored) as JsonObject, warnings };
 }
 
 /** The document without what was pruned: kinds with a schema of users' own are stored as the JSON that was sent. */
 const pruned = ({ metadata }: JsonObject, stored: JsonObject): JsonObject => ({ ...stored, metadata: metadata! });
+
+/**
+ * A document of another version as one of the stored version, whose fields the applier then owns. Where both have the
+ * same fields, what the stored form leaves out stays said.
+ */
+function storedDocument(store: KindStore, document: JsonObject, object: AnyObject): JsonObject {
+  const stored = asStored(store, object);
+  const json = toJson(store.kind, stored);
+  if (servedKind(store).message !== store.kind.message || !equalValues(object, stored)) return json;
+  return storedForm({ ...document, apiVersion: store.kind.apiVersion }, json) as JsonObject;
+}
 
 async function parseConfig(bytes: Uint8Array): Promise<Json> {
   const first = bytes.find((byte) => byte > 0x20);

@@ -18,7 +18,7 @@ import { badRequest, conflict, invalid, isAlreadyExists, isNotFound, notFound } 
 import { invalidSize } from '../../api/errors/violations.ts';
 import type { ManagedFieldsEntry, Timestamp } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
-import { scaleKind } from '../../api/kinds/scale.ts';
+import { SCALE, scaleKind } from '../../api/kinds/scale.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { isEmptySet } from '../../api/meta/field-set.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
@@ -30,10 +30,12 @@ import { createFrom } from './create.ts';
 import { checkJsonElements, mostElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { MAX_APPLIED_BYTES, recordsManagers } from './managed-fields.ts';
+import { nextVersion, type WriteTarget } from './next-version.ts';
 import { checkIdentity } from './patch.ts';
-import { answerScale, SCALE } from './scale.ts';
+import { answerScale } from './scale.ts';
 import type { StoreResult } from './store-values.ts';
-import { checkUid, nextVersion, type WriteTarget } from './update.ts';
+import { servedKind } from './store-version.ts';
+import { checkUid } from './update.ts';
 import type { Current, WriteContext } from './write-context.ts';
 
 /** How often an apply starts again because the object came or went meanwhile. */
@@ -99,7 +101,7 @@ async function readApply(store: KindStore, request: ApplyRequest, context: Write
   if (subresource !== '' && subresource !== 'status' && subresource !== SCALE)
     throw badRequest(`cannot apply to the subresource "${subresource}": use a merge patch`);
   const { kind } = store;
-  const form = { kind: subresource === SCALE ? (scaleKind as Kind) : kind, store, at };
+  const form = { kind: subresource === SCALE ? (scaleKind as Kind) : servedKind(store), store, at };
   const { document, warnings } = await readConfig(form, request.config, context);
   checkIdentity(store, at, document.metadata as JsonObject);
   const entry = { manager: context.manager, operation: 'Apply', apiVersion: kind.apiVersion, fieldsType: 'FieldsV1' };

@@ -7,10 +7,13 @@ import { type Amounts, resourceAmounts } from '../../api/kinds/pod/resources.ts'
 import { setCondition } from '../../api/meta/conditions.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import { resourceVersionOf } from '../watch/stamp-resource-version.ts';
+import { admitSubresource, judgeOf } from './admit.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { amountsOf, type NodeSums, type Reservation } from './node-sums.ts';
 import type { StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
+
+const BINDING = { apiVersion: 'v1', kind: 'Binding', message: 'berth.core.v1.Binding' };
 
 export interface BindDeps {
   readonly pods: KindStore;
@@ -26,6 +29,8 @@ export interface BindDeps {
  */
 export async function bindPod(deps: BindDeps, binding: Binding, context: WriteContext): Promise<StoreResult> {
   const { at, nodeName } = checkBinding(deps, binding);
+  if (judgeOf(deps.pods, context))
+    await admitSubresource(deps.pods, at, { subresource: 'binding', form: BINDING, object: binding }, context);
   return deps.sums.turns.take(deps.pods.key(at), () => bindInTurn(deps, { at, nodeName }, binding, context));
 }
 
@@ -48,7 +53,7 @@ async function bindInTurn(
       if (!context.dryRun) reservation = sums.reserve(key, nodeName, previous);
       return bound(previous, nodeName, pods.origin().now);
     };
-    const bytes = await pods.change(at, { context, verb: 'bind', compute });
+    const bytes = await pods.change(at, { context, verb: 'bind', compute, isAdmitted: true });
     reservation?.settle(Number(resourceVersionOf(bytes)));
     return { bytes, warnings: [] };
   } catch (error) {

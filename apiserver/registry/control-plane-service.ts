@@ -8,9 +8,9 @@ import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
 import { createObject } from './create.ts';
 import type { KindStore } from './kind-store.ts';
+import { nextVersion } from './next-version.ts';
 import type { Registry } from './registry.ts';
 import { serverContext } from './server-context.ts';
-import { nextVersion } from './update.ts';
 
 /** Kubernetes' labels of the same Service there. */
 const labels = { component: 'apiserver', provider: 'berth' } as const;

@@ -3,8 +3,10 @@ import type { ManagedFieldsEntry, Timestamp } from '../../api/generated/types.ts
 import { validateConditions } from '../../api/kinds/conditions.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { Admission } from '../admission/admission.ts';
+import { judgeOf, mutateNew, validateNew } from './admit.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
+import type { Planned } from './ledger.ts';
 import { creatorEntry, recordsManagers } from './managed-fields.ts';
 import { hasGenerations, metadataForCreate, validateNewMetadata } from './metadata.ts';
 import { pruneSent } from './prune.ts';
@@ -66,30 +68,74 @@ export async function imagineObject(store: KindStore, admission: Admission, crea
 /**
  * The order of the steps is fixed: warnings first, so that they speak of what the client wrote; then metadata, because
  * all later steps may look at names; defaults before lifecycle and admission, which may rely on them; validation behind
- * these, because it judges what will be stored; last what is held until the write has ended.
+ * these, because it judges what will be stored; then what is held until the write has ended, and last the rules that
+ * users added, which see the object as it will be stored.
  */
 async function prepare(store: KindStore, admission: Admission, source: NewObjectSource, dryRun: boolean): Promise<Prepared> {
   const { kind } = store;
-  const object = source.take();
-  const warnings = [...(kind.warnings?.(object) ?? []), ...pruneSent(store, object, source.context)];
-  const { name = '', generateName = '' } = object.metadata ?? {};
-  object.metadata = metadataForCreate(object.metadata ?? {}, hasGenerations(store.kind), store.origin());
-  if (kind.hasStatus && !kind.isCreatedWithStatus) delete object.status;
-  const at = { namespace: object.metadata.namespace ?? '', name: object.metadata.name ?? '' };
-  kind.defaults(object);
-  kind.lifecycle?.prepareForCreate?.(object);
-  const violations: FieldViolation[] = [...validateNewMetadata(kind, object.metadata)];
-  if (violations.length === 0) await admission.create(kind, object, (text) => warnings.push(text));
+  const sent = source.take();
+  const warnings = [...(kind.warnings?.(sent) ?? []), ...pruneSent(store, sent, source.context)];
+  const { name = '', generateName = '' } = sent.metadata ?? {};
+  const metadata = metadataForCreate(sent.metadata ?? {}, hasGenerations(store.kind), store.origin());
+  sent.metadata = metadata;
+  if (kind.hasStatus && !kind.isCreatedWithStatus) delete sent.status;
+  const at = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+  kind.defaults(sent);
+  kind.lifecycle?.prepareForCreate?.(sent);
+  const { object, violations } = await admitNew({ store, admission, warnings }, sent, source.context);
   violations.push(...kind.validate(object), ...(kind.validateCreate?.(object) ?? []));
   if (kind.isCreatedWithStatus) violations.push(...validateConditions(object.status));
   if (violations.length > 0) throw invalid(store.subject({ ...at, name: at.name || generateName }), violations);
-  const managers = newManagers(kind, source, object.metadata.creationTimestamp!);
-  if (managers.length > 0) object.metadata.managedFields = managers;
+  const managers = newManagers(kind, source, metadata.creationTimestamp!);
+  if (managers.length > 0) object.metadata = Object.assign(object.metadata ?? {}, { managedFields: managers });
   const awaitsDisk = kind.awaitsDisk?.(object, undefined) ?? false;
   const allotted = store.allot(at, object, dryRun);
+  if (judgeOf(store, source.context)) await validateAllotted(store, { object, allotted }, source.context);
   const demand = store.demandOf(object);
   const isGenerated = name === '' && generateName !== '';
   return { at, bytes: store.encode(object), warnings, awaitsDisk, demand, allotted, isGenerated };
+}
+
+interface Admitting {
+  readonly store: KindStore;
+  readonly admission: Admission;
+  readonly warnings: string[];
+}
+
+/** The object as the admission leaves it, and what is wrong with its metadata. */
+async function admitNew(
+  { store, admission, warnings }: Admitting,
+  object: AnyObject,
+  context: WriteContext,
+): Promise<{ readonly object: AnyObject; readonly violations: FieldViolation[] }> {
+  const { kind } = store;
+  const warn = (text: string): void => {
+    if (!warnings.includes(text)) warnings.push(text);
+  };
+  const violations: FieldViolation[] = [...validateNewMetadata(kind, object.metadata ?? {})];
+  if (violations.length > 0) return { object, violations };
+  await admission.create(kind, object, warn);
+  const changed = judgeOf(store, context) && (await mutateNew(store, object, context));
+  if (!changed) return { object, violations };
+  kind.defaults(changed);
+  violations.push(...validateNewMetadata(kind, changed.metadata ?? {}));
+  // What the built-in admission allowed and completed was another object.
+  await admission.create(kind, changed, warn);
+  return { object: changed, violations };
+}
+
+/** Judges the object with what it was allotted, which is given back when it is refused. */
+async function validateAllotted(
+  store: KindStore,
+  { object, allotted }: { readonly object: AnyObject; readonly allotted: Planned | undefined },
+  context: WriteContext,
+): Promise<void> {
+  try {
+    await validateNew(store, object, context);
+  } catch (error) {
+    allotted?.cancel();
+    throw error;
+  }
 }
 
 function newManagers(kind: Kind, { context, managers }: NewObjectSource, time: Timestamp): ManagedFieldsEntry[] {

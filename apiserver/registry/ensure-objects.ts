@@ -12,9 +12,9 @@ import { syncAggregation } from './aggregated-roles.ts';
 import type { AnyObject } from './any-object.ts';
 import { createObject } from './create.ts';
 import { deleteObject } from './delete.ts';
+import { nextVersion } from './next-version.ts';
 import type { Registry } from './registry.ts';
 import { serverContext } from './server-context.ts';
-import { nextVersion } from './update.ts';
 
 /**
  * Makes the namespaces that Berth itself needs, the system's priority classes, the built-in roles and their bindings,

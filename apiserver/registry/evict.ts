@@ -6,11 +6,14 @@ import { decideEviction, isBeyondBudgets } from '../../api/kinds/pod-disruption-
 import { setCondition } from '../../api/meta/conditions.ts';
 import { labelSelectorMatches } from '../../api/meta/labels.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
+import { admitSubresource, judgeOf } from './admit.ts';
 import type { AnyObject } from './any-object.ts';
 import { checkDelete, checkPreconditions, decideDelete } from './delete.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import type { StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
+
+const EVICTION = { apiVersion: 'policy/v1', kind: 'Eviction', message: 'berth.policy.v1.Eviction' };
 
 export interface EvictDeps {
   readonly pods: KindStore;
@@ -35,6 +38,8 @@ export async function evictPod(deps: EvictDeps, eviction: Eviction, context: Wri
   const at = nameOf(pods, eviction);
   const options = eviction.deleteOptions ?? {};
   checkDelete(pods, at, options);
+  if (judgeOf(pods, context))
+    await admitSubresource(pods, at, { subresource: 'eviction', form: EVICTION, object: eviction }, context);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const permission = await ask(deps, at, options, context);
     try {
@@ -132,7 +137,8 @@ async function deleteEvicted(pods: KindStore, { at, options, permission }: Evict
     return decideDelete(pods, options, withTarget(pod, pods.origin().now) as AnyObject);
   };
   const resourceVersion = options.preconditions?.resourceVersion;
-  return { bytes: await pods.change(at, { context, verb: 'delete', resourceVersion, compute }), warnings: [] };
+  const change = { context, verb: 'delete', resourceVersion, compute, isAdmitted: true };
+  return { bytes: await pods.change(at, change), warnings: [] };
 }
 
 /** Sets the condition DisruptionTarget, which says why the pod ends. */

@@ -5,6 +5,7 @@ import type { ObjectMeta } from '../../api/generated/types.ts';
 import { groupOf, keyPrefixOf } from '../../api/kinds/identity.ts';
 import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import type { DynamicAdmission } from '../admission/dynamic.ts';
 import type { Allocator } from '../allocation/allocator.ts';
 import { checkWrite } from '../storage/checks.ts';
 import type { Storage, StoredObject, Write } from '../storage/storage.ts';
@@ -12,6 +13,7 @@ import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion, withoutResourceVersion } from '../watch/stamp-resource-version.ts';
+import { judgeChange } from './admit.ts';
 import type { AnyObject } from './any-object.ts';
 import { checkObjectBounds, checkObjectCount } from './kind-bounds.ts';
 import { turnOfLarge } from './large-turns.ts';
@@ -53,6 +55,8 @@ const FRESH_TIMEOUT_MS = 5_000;
  */
 export class KindStore {
   readonly kind: Kind;
+  /** Another version that is read and written instead: see store-version.ts. */
+  readonly served?: Kind;
   /** The kind in the server's words: see `kindId`. */
   readonly id: string;
   readonly keyPrefix: string;
@@ -77,6 +81,11 @@ export class KindStore {
 
   get storage(): Storage {
     return this.environment.storage;
+  }
+
+  /** The rules that users added; undefined where there can be none. */
+  get dynamic(): DynamicAdmission | undefined {
+    return this.environment.dynamic;
   }
 
   origin(): Origin {
@@ -211,7 +220,7 @@ export class KindStore {
    */
   async change(at: ObjectName, options: ChangeOptions): Promise<Buffer> {
     const { context } = options;
-    if (context.dryRun) return this.repeatChange(at, options, false);
+    if (context.dryRun || (context.admitted && this.dynamic?.mayWait(this.kind))) return this.repeatChange(at, options, false);
     const key = this.key(at);
     const turn = this.writers.enter(key, context);
     if (turn) await turn;
@@ -240,7 +249,7 @@ export class KindStore {
     let next: AnyObject | 'remove';
     let allotted: Planned | undefined;
     try {
-      next = await this.judge(at, { current, previous }, options);
+      next = await judgeChange(this, at, { current, previous }, options);
       if (next !== 'remove') allotted = this.allot(at, next, options.context.dryRun, previous);
     } catch (error) {
       if (!again && (await this.isOutdated(at, current))) return undefined;
@@ -281,22 +290,6 @@ export class KindStore {
     checkWriter(options.context, this.environment.terms);
     const store = () => this.storage.update(planned.key, current.revision, write);
     return this.attempt(at, store, write, settlingBoth(allotted, ledger?.reserve(planned, this.cache)));
-  }
-
-  /** What a change makes of one version of the object. Throws why it is refused. */
-  private async judge(
-    at: ObjectName,
-    { current, previous }: { readonly current: Current; readonly previous: AnyObject },
-    { context, resourceVersion, compute }: ChangeOptions,
-  ): Promise<AnyObject | 'remove'> {
-    // Before the version is compared: the refusal names it.
-    context.authorizeChange?.(previous);
-    this.checkVersion(at, current, resourceVersion);
-    const next = await compute(previous, current);
-    if (next === 'remove') return next;
-    context.authorizeNext?.(next, previous);
-    await context.admitChange?.(next, previous);
-    return next;
   }
 
   /** Throws ABORTED when a change names another version than the current one. */

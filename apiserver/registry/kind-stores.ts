@@ -3,6 +3,7 @@ import type { KindReference } from '../../api/generated/types.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
 import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { olderVersionsOf } from '../../api/kinds/versions.ts';
 import { GrowingSet } from '../../api/meta/growing-set.ts';
 import type { KindStore } from './kind-store.ts';
 import { storeAs } from './store-version.ts';
@@ -49,6 +50,7 @@ export class KindStores implements Iterable<KindStore> {
     this.#held.delete(store.id);
     this.#byId.set(store.id, store);
     this.#stores.add(store);
+    this.setVersions(store, olderVersionsOf(store.id));
   }
 
   /** Serves a kind no more. Nothing for an id that is not there. */
@@ -100,7 +102,7 @@ export class KindStores implements Iterable<KindStore> {
     const namesakes = [...this].filter((store) => store.kind.kind === kind);
     const [first, ...others] = apiVersion === '' ? namesakes : namesakes.filter((store) => isOf(store, groupOf(apiVersion)));
     if (first && others.length === 0 && (apiVersion === '' || apiVersion === first.kind.apiVersion)) return first;
-    const version = first && others.length === 0 ? this.#versions.get(first.id)?.get(apiVersion) : undefined;
+    const version = this.#version(first && others.length === 0 ? [first] : namesakes, apiVersion);
     if (version) return version;
     if (!first && this.#isHeld(kind, apiVersion)) throw unavailable(`the versions of the kind "${kind}" are changing: try again`);
     if (namesakes.length === 0) missing(kind, apiVersion);
@@ -108,6 +110,15 @@ export class KindStores implements Iterable<KindStore> {
       throw badRequest(`several kinds are called "${kind}": name the apiVersion, ${apiVersionsOf(namesakes)}`);
     const served = (first ? [first] : namesakes).flatMap((store) => [store.kind.apiVersion, ...this.versionsOf(store.id)]);
     throw badRequest(`apiVersion "${apiVersion}" is not known for kind "${kind}": use ${orText(served)}`);
+  }
+
+  /** Of the first kind that has it: a version may be of another group than its kind. */
+  #version(stores: readonly KindStore[], apiVersion: string): KindStore | undefined {
+    for (const { id } of stores) {
+      const found = this.#versions.get(id)?.get(apiVersion);
+      if (found) return found;
+    }
+    return undefined;
   }
 
   #isHeld(kind: string, apiVersion: string): boolean {

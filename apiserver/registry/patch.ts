@@ -11,9 +11,11 @@ import { objectFromJson, parseJson } from './decode.ts';
 import { checkJsonElements, mostElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { applyMergingConditions } from './merge-conditions.ts';
+import { nextVersion, type WriteTarget, writeTargetOf } from './next-version.ts';
 import { isLenient, pruneSent } from './prune.ts';
 import type { StoreResult } from './store-values.ts';
-import { checkUid, nextVersion, type WriteTarget, writeTargetOf } from './update.ts';
+import { asServed, asStored, servedKind } from './store-version.ts';
+import { checkUid } from './update.ts';
 import type { Current, WriteContext } from './write-context.ts';
 
 const TYPES = {
@@ -44,15 +46,16 @@ interface ReadPatch {
 export async function patchObject(store: KindStore, input: PatchInput, context: WriteContext): Promise<StoreResult> {
   const target = writeTargetOf(store, input.subresource);
   if (isCustom(store.kind) && input.type === TYPES.strategic) throw noStrategicPatch(store);
-  const { metadata, apply } = readPatch({ message: store.kind.message, target }, input, context);
+  const served = servedKind(store);
+  const { metadata, apply } = readPatch({ message: served.message, target }, input, context);
   checkIdentity(store, input.at, metadata);
   const warnings = new Set<string>();
   const compute = (previous: AnyObject, current: Current): AnyObject => {
     if (typeof metadata.uid === 'string') checkUid(store.subject(input.at), metadata.uid, previous);
     const patched = apply(versionedJson(store, previous, current));
-    checkJsonElements(store.kind, patched, store.subject(input.at), mostElements(store.kind, current.bytes));
+    checkJsonElements(served, patched, store.subject(input.at), mostElements(store.kind, current.bytes));
     const unknownFields = isLenient(context, store.kind) ? [] : undefined;
-    const sent = objectFromJson<AnyObject>(store.kind, patched, unknownFields);
+    const sent = asStored(store, objectFromJson<AnyObject>(served, patched, unknownFields));
     store.checkVersion(input.at, current, sent.metadata?.resourceVersion);
     const told = target === 'object' ? (store.kind.warnings?.(sent) ?? []) : [];
     for (const warning of [...told, ...pruneSent(store, sent, { ...context, unknownFields })]) warnings.add(warning);
@@ -71,9 +74,10 @@ function noStrategicPatch({ kind }: KindStore): Error {
   );
 }
 
-function versionedJson({ kind }: KindStore, previous: AnyObject, { revision }: Current): JsonObject {
+function versionedJson(store: KindStore, previous: AnyObject, { revision }: Current): JsonObject {
   const resourceVersion = String(revision);
-  return toJson(kind, { ...previous, metadata: { ...previous.metadata, resourceVersion } });
+  const current = { ...previous, metadata: { ...previous.metadata, resourceVersion } };
+  return toJson(servedKind(store), asServed(store, current));
 }
 
 /** Reads a patch of a message, or of its status. Throws INVALID_ARGUMENT. */

@@ -17,10 +17,12 @@ import { limitRangeRules } from '../admission/limit-range.ts';
 import { mirrorPods } from '../admission/mirror-pods.ts';
 import { namespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { podSecurityRules } from '../admission/pod-security.ts';
+import { policyExpressions } from '../admission/policies/check-policy.ts';
 import { type PriorityClasses, type PriorityOptions, priorityRules } from '../admission/priority.ts';
 import { quotaDependence } from '../admission/resource-quota.ts';
 import { runtimeClassRules } from '../admission/runtime-class.ts';
 import { serviceAccountRules } from '../admission/service-account.ts';
+import { webhookConditionRules } from '../admission/webhooks/conditions.ts';
 import { definitionRules } from '../custom/definition-admission.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Entry } from '../watch/entry.ts';
@@ -90,8 +92,10 @@ export function createRegistry(
     defaultIngressClassRules(() => listShared('IngressClass') as Promise<IngressClass[]>),
     podSecurityRules((name) => readShared('Namespace', name)),
     definitionRules((name) => readShared('CustomResourceDefinition', name) as Promise<CustomResourceDefinition | undefined>),
+    policyExpressions,
     mirrorPods((name) => readShared('Node', name) as Promise<Node | undefined>),
     quotaDependence,
+    webhookConditionRules,
   ];
   const { storage } = environment;
   return { stores, admission: composeAdmission(rules), storage, store };

@@ -3,20 +3,18 @@ import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { GetRequest, Scale } from '../../api/generated/types.ts';
 import type { Kind, Scaling } from '../../api/kinds/kind.ts';
-import { scaleKind, scaleOf } from '../../api/kinds/scale.ts';
+import { SCALE, scaleKind, scaleOf } from '../../api/kinds/scale.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
+import { nextVersion } from './next-version.ts';
 import { checkIdentity, type PatchInput, readPatch } from './patch.ts';
 import { getObject } from './registry.ts';
 import type { StoreResult } from './store-values.ts';
-import { checkUid, nextVersion, requireName } from './update.ts';
+import { checkUid, requireName } from './update.ts';
 import type { WriteContext } from './write-context.ts';
 
 // The subresource "scale": a Scale is made of the object when it is read, and changes nothing of it but the number.
-
-/** The name of the subresource. */
-export const SCALE = 'scale';
 
 /** Whether a subresource of a kind is its Scale. */
 export function isScale({ kind }: KindStore, subresource: string | undefined): boolean {

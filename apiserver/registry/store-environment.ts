@@ -1,3 +1,4 @@
+import type { DynamicAdmission } from '../admission/dynamic.ts';
 import type { Allocator } from '../allocation/allocator.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { LeaseTerms } from './lease-terms.ts';
@@ -13,6 +14,8 @@ export interface StoreEnvironment {
   readonly ledger?: Ledger | undefined;
   /** Gives objects what no two may have. Absent: nothing does. */
   readonly allocator?: Allocator | undefined;
+  /** The rules that users add. Absent: there can be none. */
+  readonly dynamic?: DynamicAdmission | undefined;
   /** Refuses writes of leaders whose term is over. Absent: none carries one. */
   readonly terms?: LeaseTerms | undefined;
 }

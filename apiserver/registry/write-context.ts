@@ -1,5 +1,6 @@
 import { callCancelled } from '../../api/errors/index.ts';
 import type { LeaseTerm } from '../../api/meta/lease-term.ts';
+import type { AdmittedCall } from '../admission/dynamic.ts';
 import type { AnyObject } from './any-object.ts';
 import type { LeaseTerms } from './lease-terms.ts';
 
@@ -28,6 +29,8 @@ export interface WriteContext {
   readonly mergesConditions?: boolean | undefined;
   /** A change of the system's own: it goes on in a namespace that is full. */
   readonly exceedsLimits?: boolean | undefined;
+  /** The call, for the rules that users add. Absent: the server itself, which these do not judge. */
+  readonly admitted?: AdmittedCall | undefined;
   /**
    * Judges the version that a change starts from: throws PERMISSION_DENIED when the caller may not change this object.
    * Absent: may.
@@ -69,6 +72,8 @@ export interface ChangeOptions {
   readonly resourceVersion?: string | undefined;
   /** The next version has its managed fields already, as an apply computes them. */
   readonly setsManagers?: boolean;
+  /** The dynamic admission has judged the call already: see admitSubresource. */
+  readonly isAdmitted?: boolean;
   /** May be called several times; must not change `previous`. */
   compute(previous: AnyObject, current: Current): AnyObject | 'remove' | Promise<AnyObject | 'remove'>;
 }

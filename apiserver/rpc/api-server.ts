@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import type { LogLevelControl } from '../../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
+import type { DynamicAdmission } from '../admission/dynamic.ts';
 import type { Audit } from '../audit/audit.ts';
 import { AccountTokens } from '../authn/accounts/account-tokens.ts';
 import type { TokenKeys } from '../authn/accounts/token-keys.ts';
@@ -26,6 +27,7 @@ import { defaultListLimits, type ListLimits } from '../verbs/list-gate.ts';
 import { Verbs } from '../verbs/verbs.ts';
 import { defaultWatchLimits, type WatchLimits } from '../verbs/watch-pump.ts';
 import { placeOf } from '../watch/entry.ts';
+import { addWebhooks } from './admission-webhooks.ts';
 import { BACKUP_SERVICE, backupService } from './backup-service.ts';
 import { CallPipeline, type CallPipelineOptions } from './call-pipeline.ts';
 import { clientOf } from './caller.ts';
@@ -53,6 +55,8 @@ import { USAGE_HISTORIES_SERVICE, usageHistoriesService } from './usage-history-
 
 export interface ApiServerOptions {
   readonly registry: Registry;
+  /** Where the webhooks of users are put among the rules; absent: none are called. */
+  readonly dynamic?: DynamicAdmission | undefined;
   readonly sums: NodeSums;
   readonly tokens: TokenTable;
   /** What signs tokens of service accounts. */
@@ -108,6 +112,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     server.addService(definition, implementation);
   };
   const core = createCore(options, calls);
+  if (options.dynamic) addWebhooks(options.dynamic, { registry, tunnels: core.tunnels, metrics, random: options.random });
   const names = [...coreNames];
   const special = specialMethods(options, core, calls);
   registry.stores.follow((store) => {

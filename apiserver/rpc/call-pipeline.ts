@@ -13,6 +13,7 @@ import type { CallMeter, CallMeters } from '../calls/call-meter.ts';
 import { guardFirstWrite, requireAuthorized } from '../calls/fail-closed.ts';
 import { OpenCall } from '../calls/open-call.ts';
 import { REQUEST_ID } from '../calls/request-id.ts';
+import { joinWarnings } from '../calls/warnings.ts';
 import type { AnonymousCalls } from '../limits/anonymous-calls.ts';
 import type { CallShape } from '../limits/client-limits.ts';
 import type { FairShare } from '../limits/fair-share.ts';
@@ -98,7 +99,8 @@ export class CallPipeline {
           this.chain.beginUnary(context);
           const prepared = this.chain.prepare(context, () => prepare(call.request, context));
           const { bytes, warnings } = await prepared.run();
-          if (warnings && warnings.length > 0) call.sendMetadata(warningMetadata(warnings));
+          const told = joinWarnings(warnings, context.warnings);
+          if (told.length > 0) call.sendMetadata(warningMetadata(told));
           if (bytes instanceof Uint8Array) {
             this.chain.holdAnswer(transport, context, bytes.length, meter.isReadOnly);
             callback(null, bytes, answerOf(context));

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { status as codes, type handleBidiStreamingCall } from '@grpc/grpc-js';
 import { exhausted, internal, unavailable } from '../../api/errors/index.ts';
 import type { CallMeters } from '../calls/call-meter.ts';
+import { joinWarnings } from '../calls/warnings.ts';
 import type { LimitKeeper } from '../limits/client-limits.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import { type Level, perLevel } from '../limits/levels.ts';
@@ -277,7 +278,8 @@ class ItemStream {
     try {
       const result = await work.run();
       context.audited?.ended();
-      this.finish(item, result);
+      const warnings = context.warnings && joinWarnings(result.warnings, context.warnings);
+      this.finish(item, warnings ? { ...result, warnings } : result);
     } catch (error) {
       this.finish(item, this.refused(error, context));
     }

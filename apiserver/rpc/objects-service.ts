@@ -95,7 +95,7 @@ function methods(registry: Registry, verbs: Verbs, writes: ObjectWrites, now: ()
     Watch: watchMethod((request, call) => {
       const { kind, accept, asOf: _, ...watch } = readRequest<ObjectListRequest>('ObjectListRequest', request);
       const store = storeOf(registry, kind);
-      return verbs.watch(store, watch, eventFormat(parseFormat(accept, 'protobuf'), store.cache.decoder, now), call);
+      return verbs.watch(store, watch, eventFormat(parseFormat(accept, 'protobuf'), store, now), call);
     }),
   };
   return { unary, stream };

@@ -8,8 +8,9 @@ import type {
   PatchRequest,
   WatchRequest,
 } from '../../api/generated/types.ts';
+import { SCALE } from '../../api/kinds/scale.ts';
 import type { KindStore } from '../registry/kind-store.ts';
-import { isScale, SCALE } from '../registry/scale.ts';
+import { isScale } from '../registry/scale.ts';
 import { storedForm } from '../verbs/list-form.ts';
 import { readRequest } from '../verbs/object-writes.ts';
 import type { PrepareCall } from '../verbs/prepared-call.ts';

@@ -5,6 +5,7 @@ import { presentKey } from './key-layout.ts';
 
 /** Groups whose kinds have come since: there are no keys of theirs in layout 1. */
 const newer: ReadonlySet<string> = new Set([
+  'admissionregistration.k8s.io',
   'apps',
   'batch',
   'autoscaling',

@@ -24,6 +24,9 @@ export interface CallContext {
   readonly audited?: AuditedAccess | undefined;
   /** The context of one item of a stream; each item is authorized and audited separately. */
   forItem?(): CallContext;
+  /** Tells the client a sentence with the answer: it joins `warnings`. */
+  warn(text: string): void;
+  readonly warnings?: readonly string[] | undefined;
   readonly manager: string;
   /** Whether the caller is an agent, scheduler or controller of the previous minor version. */
   readonly isEarlierComponent?: boolean;

@@ -18,6 +18,7 @@ export class CallWrite implements WriteContext {
   readonly mergesConditions: boolean | undefined;
   readonly exceedsLimits: boolean;
   readonly caller: CallContext;
+  readonly admitted: CallContext;
   readonly audited: AuditedAccess | undefined;
   readonly term: LeaseTerm | undefined;
 
@@ -33,6 +34,7 @@ export class CallWrite implements WriteContext {
     this.mergesConditions = call.isEarlierComponent;
     this.exceedsLimits = isNode(identity) || isControlPlane(identity.user);
     this.caller = call;
+    this.admitted = call;
     this.audited = call.audited;
     this.term = call.leaseTerm;
   }

@@ -1,6 +1,7 @@
 import { encodeMessage } from '../../api/codec/message.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { type ListPage, MAX_PAGE_BYTES } from '../registry/list.ts';
+import { asServed, servedKind } from '../registry/store-version.ts';
 import type { Entry } from '../watch/entry.ts';
 import { listPieces, PIECES_IN_FLIGHT_BYTES } from './list-response.ts';
 import { encodeJson, type Format, tableColumns, tableRow } from './object-format.ts';
@@ -27,19 +28,23 @@ export const storedForm: ListForm = {
 
 /** The list form of a request, for one page. */
 export function listForm(store: KindStore, format: Format, now: Date): ListForm {
-  if (format === 'protobuf') return storedForm;
-  return format === 'json' ? jsonForm(store) : { mostBytes: MAX_PAGE_BYTES, encode: (page) => encodeTable(store, page, now) };
+  if (format === 'protobuf' && !store.served) return storedForm;
+  return format !== 'table'
+    ? madeForm(store, format)
+    : { mostBytes: MAX_PAGE_BYTES, encode: (page) => encodeTable(store, page, now) };
 }
 
 /** JSON may be several times as large as what is stored, so it is made while the page is filled. */
-function jsonForm({ kind, cache: { decoder } }: KindStore): ListForm {
+function madeForm(store: KindStore, format: 'protobuf' | 'json'): ListForm {
+  const kind = servedKind(store);
   const made = new Map<Entry, Buffer>();
   return {
     mostBytes: MAX_PAGE_BYTES,
     sizeOf(entry) {
-      const json = encodeJson(kind, decoder.decode(entry));
-      made.set(entry, json);
-      return json.length;
+      const object = asServed(store, store.cache.decoder.decode(entry));
+      const bytes = format === 'json' ? encodeJson(kind, object) : encodeMessage(kind.message, object);
+      made.set(entry, bytes);
+      return bytes.length;
     },
     encode: ({ metadata, items }) =>
       listPieces(

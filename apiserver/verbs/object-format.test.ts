@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { encodeMessage } from '../../api/codec/message.ts';
 import type { ConfigMap } from '../../api/generated/types.ts';
 import { configMap } from '../../api/kinds/config-map/kind.ts';
+import type { KindStore } from '../registry/kind-store.ts';
 import { EntryDecoder, makeEntry } from '../watch/entry.ts';
 import { eventFormat } from './object-format.ts';
 
@@ -9,7 +10,8 @@ const entry = (name: string, size = 10) => {
   const object: ConfigMap = { metadata: { name, namespace: 'default' }, data: { text: 'x'.repeat(size) } };
   return makeEntry(`configmaps/default/${name}`, encodeMessage(configMap.message, object), 1);
 };
-const json = (decoder: EntryDecoder) => eventFormat('json', decoder, () => new Date());
+const json = (decoder: EntryDecoder) =>
+  eventFormat('json', { kind: decoder.kind, cache: { decoder } } as unknown as KindStore, () => new Date());
 
 it('encodes an object as JSON once for all watchers of its kind', () => {
   const decoder = new EntryDecoder(configMap);

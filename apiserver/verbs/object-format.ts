@@ -4,6 +4,8 @@ import { field } from '../../api/codec/wire-format.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Table, TableRow } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import { asServed, servedKind } from '../registry/store-version.ts';
 import { type Entry, EntryDecoder } from '../watch/entry.ts';
 import { type EventFormat, protobufEvents } from '../watch/event-format.ts';
 import { metadataBytes } from '../watch/stamp-resource-version.ts';
@@ -114,8 +116,23 @@ function tableEvents(decoder: EntryDecoder, now: () => Date): EventFormat {
   };
 }
 
+/** Events in another version than the stored one; made once for the watchers of one selection, which share frames. */
+function servedEvents(store: KindStore, format: 'protobuf' | 'json'): EventFormat {
+  const kind = servedKind(store);
+  const encode = (object: object): Buffer => (format === 'json' ? encodeJson(kind, object) : encodeMessage(kind.message, object));
+  return {
+    id: `${format} ${kind.apiVersion}`,
+    field: 2,
+    hasHeading: false,
+    encode: (entry) => encode(asServed(store, store.cache.decoder.decode(entry))),
+    bookmark: (metadata) => encode({ metadata }),
+  };
+}
+
 /** The events of a watch in the requested format. */
-export function eventFormat(format: Format, decoder: EntryDecoder, now: () => Date): EventFormat {
+export function eventFormat(format: Format, store: KindStore, now: () => Date): EventFormat {
+  const { decoder } = store.cache;
+  if (store.served && format !== 'table') return servedEvents(store, format);
   if (format === 'json') return jsonEvents(decoder);
   return format === 'table' ? tableEvents(decoder, now) : protobufEvents(decoder.kind.message);
 }

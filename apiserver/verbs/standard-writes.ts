@@ -1,6 +1,6 @@
 import { toJson } from '../../api/codec/json.ts';
 import { decodeMessage } from '../../api/codec/message.ts';
-import { badRequest, unimplemented } from '../../api/errors/index.ts';
+import { badRequest, invalid, unimplemented } from '../../api/errors/index.ts';
 import type { DeleteOptions, PatchRequest, WriteOptions } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { Admission } from '../admission/admission.ts';
@@ -11,11 +11,13 @@ import { type Creation, createObject } from '../registry/create.ts';
 import { decodeObject } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { KindStore, ObjectName } from '../registry/kind-store.ts';
+import { nameOf, writeTargetOf } from '../registry/next-version.ts';
 import { type PatchInput, patchObject } from '../registry/patch.ts';
 import { isLenient } from '../registry/prune.ts';
 import { formOf, isScale, patchScale, updateScale } from '../registry/scale.ts';
 import type { StoreResult } from '../registry/store-values.ts';
-import { nameOf, updateObject, updateStatus, updateSubresource, writeTargetOf } from '../registry/update.ts';
+import { asStored, servedBytes, servedKind, versionWarnings } from '../registry/store-version.ts';
+import { updateObject, updateStatus, updateSubresource } from '../registry/update.ts';
 import type { CallContext } from './call-context.ts';
 import { AuthorizedWrite, deleteWriteOptions } from './call-write.ts';
 import { checkName } from './check-name.ts';
@@ -63,7 +65,10 @@ export abstract class StandardWrite extends AuthorizedWrite implements PreparedW
     const { bytes, warnings, form } = await done;
     const kind = form ?? this.store.kind;
     if (this.audited?.wantsResponse) this.audited.response(toJson(kind, decodeMessage<ApiObject>(kind.message, bytes)));
-    return this.#form ? { bytes: this.#form.encode(kind, bytes), warnings } : { bytes, warnings };
+    if (!this.#form) return { bytes, warnings };
+    const told = [...versionWarnings(this.store), ...warnings];
+    if (form) return { bytes: this.#form.encode(form, bytes), warnings: told };
+    return { bytes: this.#form.encode(servedKind(this.store), servedBytes(this.store, bytes)), warnings: told };
   }
 }
 
@@ -115,8 +120,10 @@ export class ObjectWrite extends StandardWrite implements Creation {
 /** Authorizes what a create stores, and completes it by what the server knows of the caller. */
 export function checkNewObject(store: KindStore, access: Access, object: AnyObject, call: CallContext): AnyObject {
   const { authorizer, identity } = call;
-  const { kind, id } = store;
+  const { kind, id, served } = store;
   authorizer.authorizeCreate(identity, access, object);
+  const violations = served?.conversion?.validateNew(object) ?? [];
+  if (violations.length > 0) throw invalid(store.subject(access), violations);
   noteRequester(id, object, identity);
   if (kind.isCreatedWithStatus && object.status !== undefined) {
     const { namespace, name } = access;
@@ -137,7 +144,9 @@ function accessVerbOf({ verb, store, subresource }: WriteRequest): AccessVerb {
 }
 
 function readSent({ store, object: bytes, format, namespace, subresource, at }: WriteRequest, unknown?: string[]): AnyObject {
-  const object: AnyObject = decodeObject(formOf(store, subresource), bytes, format, unknown);
+  const isOfScale = isScale(store, subresource);
+  const read: AnyObject = decodeObject(isOfScale ? formOf(store, subresource) : servedKind(store), bytes, format, unknown);
+  const object = isOfScale ? read : asStored(store, read);
   if (namespace && store.kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
   if (!at) return object;
   if (at.name && !object.metadata?.name) object.metadata = { ...object.metadata, name: at.name };

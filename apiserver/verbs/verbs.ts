@@ -22,6 +22,7 @@ import type { KindStore } from '../registry/kind-store.ts';
 import { listObjects, MAX_PAGE_BYTES } from '../registry/list.ts';
 import { getObject, type Registry } from '../registry/registry.ts';
 import { getScale } from '../registry/scale.ts';
+import { servedBytes, servedKind, storedSelection, versionWarnings } from '../registry/store-version.ts';
 import { prepareWatch } from '../registry/watch-objects.ts';
 import { systemBatchClock } from '../watch/event-batcher.ts';
 import type { EventFormat } from '../watch/event-format.ts';
@@ -98,7 +99,8 @@ export class Verbs {
       run: async () => {
         await this.past.checkExact(request, access, call);
         const { bytes } = await getObject(store, at, request);
-        return form ? { bytes: form.encode(store.kind, bytes) } : { bytes };
+        if (!form) return { bytes };
+        return { bytes: form.encode(servedKind(store), servedBytes(store, bytes)), warnings: versionWarnings(store) };
       },
     };
   }
@@ -119,7 +121,8 @@ export class Verbs {
 
   /** One page, encoded. It has its turn when there is room for it, and keeps the room until the client has taken it. */
   list(store: KindStore, request: ListRequest, form: ListForm, call: CallContext): PreparedCall {
-    const { namespace = '', options = {} } = request;
+    const { namespace = '' } = request;
+    const options = storedSelection(store, request.options ?? {});
     const access = readAccess('list', store, namespace, options);
     call.authorize(access);
     return {
@@ -127,7 +130,7 @@ export class Verbs {
         await this.past.checkList(store, options, access, call);
         const room = { guess: pageBytes(store.cache, options.limit, form), most: form.mostBytes };
         const read = async () => form.encode(await listObjects(store, { namespace, options }, form.sizeOf));
-        return { bytes: await this.inTurn(room, call, read) };
+        return { bytes: await this.inTurn(room, call, read), warnings: versionWarnings(store) };
       },
     };
   }
@@ -181,7 +184,8 @@ export class Verbs {
 
   /** Answers how many were deleted. */
   deleteCollection(store: KindStore, request: DeleteCollectionRequest, call: CallContext): PreparedCall {
-    const { namespace = '', listOptions = {}, options = {} } = request;
+    const { namespace = '', options = {} } = request;
+    const listOptions = storedSelection(store, request.listOptions ?? {});
     if (store.kind.namespaced && !namespace)
       throw badRequest(`cannot delete ${store.kind.plural} of all namespaces at once: name one`);
     const access = readAccess('delete-collection', store, namespace, listOptions);
@@ -196,7 +200,8 @@ export class Verbs {
   }
 
   watch(store: KindStore, request: WatchRequest, format: EventFormat, call: CallContext): PreparedWatch {
-    const { namespace = '', options = {} } = request;
+    const { namespace = '' } = request;
+    const options = storedSelection(store, request.options ?? {});
     const access = readAccess('watch', store, namespace, options);
     call.authorize(access);
     return {

@@ -16,7 +16,7 @@ const target = { namespace: 'default', name: 'web' };
 const options = { fieldManager: 'bench' };
 
 /** A Deployment as people write them: two containers, probes, resources, variables, a volume. */
-function configuration(note: string): JsonObject {
+export function configuration(note: string): JsonObject {
   const container = (name: string, port: number): JsonObject => ({
     name,
     image: `example.com/${name}:1.0`,

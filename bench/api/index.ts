@@ -5,6 +5,7 @@ import { benchBulk } from './bulk.ts';
 import { benchFanOut } from './fan-out.ts';
 import { benchLists } from './lists.ts';
 import { benchMemory } from './memory.ts';
+import { benchPolicies } from './policies.ts';
 import { benchRestart } from './restart.ts';
 import { benchThroughput } from './throughput.ts';
 
@@ -16,6 +17,7 @@ const parts: Readonly<Record<string, Part>> = {
   throughput: benchThroughput,
   bulk: benchBulk,
   applies: benchApplies,
+  policies: benchPolicies,
   'fan-out': benchFanOut,
   lists: benchLists,
   memory: benchMemory,

@@ -5,16 +5,17 @@ import { compareVersions } from '../../api/kinds/custom-resource-definition/mean
 import { groupOf } from '../../api/kinds/identity.ts';
 import { kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { olderVersions } from '../../api/kinds/versions.ts';
 import { withSession } from '../session.ts';
 
 // The kinds that the server has besides Berth's own. A command line asks for them only when it names one: of its own
 // every program knows the kinds that it was built with.
 
 let others: readonly Kind[] = [];
-let all: readonly Kind[] = kinds;
+let all: readonly Kind[] = [...kinds, ...olderVersions];
 let ask: (() => Promise<readonly Kind[]>) | undefined;
 
-/** All kinds that are known by now. */
+/** All kinds that are known by now, each version by itself; of one kind the preferred version first. */
 export function knownKinds(): readonly Kind[] {
   return all;
 }
@@ -68,7 +69,7 @@ function addKinds(more: readonly Kind[]): void {
 
 function setOthers(next: readonly Kind[]): void {
   others = next;
-  all = [...kinds, ...next];
+  all = [...kinds, ...olderVersions, ...next];
 }
 
 /** Whether a text names a group that no known kind is of. */

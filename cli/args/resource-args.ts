@@ -4,6 +4,7 @@ import { resourceOf } from '../../api/kinds/identity.ts';
 import { kindOf, kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { notYetReason } from '../../api/kinds/not-yet.ts';
+import { olderVersionsOf } from '../../api/kinds/versions.ts';
 import { isOfGroup, knownKinds, otherKindOf } from './other-kinds.ts';
 
 /** What a command line names: objects of a kind, or, without names, all of the kind. */
@@ -62,7 +63,8 @@ function preferred(): Kind[] {
 function kindOfGroup(noun: string): Kind | undefined {
   const [name = '', ...rest] = noun.toLowerCase().split('.');
   const kind = kindOf(name);
-  return kind && isOfGroup(kind.apiVersion, rest.join('.')) ? kind : undefined;
+  const versions = kind ? [kind, ...olderVersionsOf(kind.kind)] : [];
+  return versions.find(({ apiVersion }) => isOfGroup(apiVersion, rest.join('.')));
 }
 
 /**

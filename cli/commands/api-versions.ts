@@ -7,7 +7,10 @@ export function registerApiVersions(program: Command): void {
     .description('Show the API versions of the server, one "group/version" per line')
     .action(async (_flags: unknown, command: Command) => {
       await withSession(command, async ({ client }) => {
-        const versions = (await client.objects.kinds()).map(({ apiVersion = '' }) => apiVersion);
+        const versions = (await client.objects.kinds()).flatMap(({ apiVersion = '', versions: served = [] }) => [
+          apiVersion,
+          ...served,
+        ]);
         process.stdout.write(
           [...new Set(versions)]
             .sort()

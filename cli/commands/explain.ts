@@ -5,6 +5,11 @@ import { resourceOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { withSession } from '../session.ts';
 
+interface ExplainFlags {
+  readonly apiVersion?: string;
+  readonly recursive?: boolean;
+}
+
 /**
  * What it knows of Berth's kinds is in the program, and no server is asked; of kinds that users added it reads the
  * definition. The texts are large and are loaded by this command alone.
@@ -14,17 +19,18 @@ export function registerExplain(program: Command): void {
     .command('explain')
     .description('Show the documentation of a kind or field, and whether Berth supports it')
     .argument('<path>', 'TYPE or TYPE.FIELD.FIELD, e.g. pod.spec.containers')
+    .option('--api-version <version>', 'in this version of the kind, e.g. autoscaling/v1')
     .option('--recursive', 'all fields below, with their types')
-    .action(async (path: string, flags: { readonly recursive?: boolean }, command: Command) => {
+    .action(async (path: string, flags: ExplainFlags, command: Command) => {
       const { locate, readPath } = await import('../explain/locate.ts');
-      const { kind, names } = readPath(path);
+      const { kind, names } = readPath(path, flags.apiVersion);
       // Metadata are those of every kind.
       if (isCustom(kind) && names[0] !== 'metadata') {
         await explainCustom(command, kind, names, flags);
         return;
       }
       const { explainPlace, explainTree } = await import('../explain/print.ts');
-      const place = locate(path);
+      const place = locate(path, flags.apiVersion);
       if (flags.recursive) process.stdout.write(explainTree(place));
       else {
         const { comments } = await import('../../api/generated/comments.ts');
@@ -33,12 +39,7 @@ export function registerExplain(program: Command): void {
     });
 }
 
-async function explainCustom(
-  command: Command,
-  kind: Kind,
-  names: readonly string[],
-  { recursive }: { readonly recursive?: boolean },
-): Promise<void> {
+async function explainCustom(command: Command, kind: Kind, names: readonly string[], { recursive }: ExplainFlags): Promise<void> {
   const [{ explainSchema, explainSchemaTree, schemaOf, withObjectMembers }, { comments }] = await Promise.all([
     import('../explain/schema.ts'),
     import('../../api/generated/comments.ts'),

@@ -2,6 +2,7 @@ import { badRequest, isNotFound, isPermissionDenied } from '../../api/errors/ind
 import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { storedKind } from '../../api/kinds/versions.ts';
 import { annotations } from '../../api/meta/well-known.ts';
 import type { JsonObject } from '../../client/index.ts';
 import type { ChunkSizeFlags } from '../args/chunk-size.ts';
@@ -62,13 +63,19 @@ async function findReadings(
   flags: DescribeFlags,
 ): Promise<{ readings: readonly Reading[]; failed: number }> {
   if (flags.filename === undefined) {
-    const readings = parseResourceArguments(words).flatMap(({ kind, names }) => readingsOf(session, kind, names, flags));
+    // Whatever version they are named by.
+    const readings = parseResourceArguments(words).flatMap(({ kind, names }) =>
+      readingsOf(session, storedKind(kind), names, flags),
+    );
     return { readings, failed: 0 };
   }
   const { targets, failed } = await findTargets(session, words, flags, 'describe');
   const { objects } = session.client;
   return {
-    readings: targets.map(({ kind, key }) => ({ kind, read: async () => [await objects.get(kindWord(kind), key)] })),
+    readings: targets.map(({ kind, key }) => ({
+      kind: storedKind(kind),
+      read: async () => [await objects.get(kindWord(storedKind(kind)), key)],
+    })),
     failed,
   };
 }

@@ -4,6 +4,7 @@ import { jsonFields, messageBelow } from '../../api/codec/json-fields.ts';
 import { nearestWord } from '../../api/codec/nearest.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { knownKinds } from '../args/other-kinds.ts';
 import { resolveKind } from '../args/resource-args.ts';
 
 /** A field of a kind as users write it, or the kind itself (no steps). */
@@ -17,8 +18,8 @@ export interface Place {
  * Reads "pod.spec.containers"; list brackets as in "containers[0]" or "containers[]" mean nothing.
  * Throws for what does not exist.
  */
-export function locate(path: string): Place {
-  const { kind, names } = readPath(path);
+export function locate(path: string, apiVersion?: string): Place {
+  const { kind, names } = readPath(path, apiVersion);
   const steps: Field[] = [];
   for (const name of names) {
     const type = below({ kind, steps });
@@ -35,10 +36,24 @@ export function locate(path: string): Place {
   return { kind, steps };
 }
 
-/** The kind that a path begins with, and the names of the fields behind it. Throws for a kind that does not exist. */
-export function readPath(path: string): { readonly kind: Kind; readonly names: readonly string[] } {
+/**
+ * The kind that a path begins with, in this version if one is given, and the names of the fields behind it. Throws for
+ * a kind or version that does not exist.
+ */
+export function readPath(path: string, apiVersion?: string): { readonly kind: Kind; readonly names: readonly string[] } {
   const [noun = '', ...names] = path.split('.').map((step) => step.replace(/\[\w*\]$/, ''));
-  return { kind: resolveKind(noun), names: names.filter((each, at) => each !== '' || at < names.length - 1) };
+  return {
+    kind: inVersion(resolveKind(noun), apiVersion),
+    names: names.filter((each, at) => each !== '' || at < names.length - 1),
+  };
+}
+
+function inVersion(kind: Kind, apiVersion: string | undefined): Kind {
+  const versions = knownKinds().filter((each) => each.kind === kind.kind);
+  const found = apiVersion === undefined ? kind : versions.find((each) => each.apiVersion === apiVersion);
+  if (found) return found;
+  const known = versions.map((each) => `"${each.apiVersion}"`).join(' or ');
+  throw badRequest(`${kind.plural} have no version "${apiVersion}": use ${known}`);
 }
 
 /** The error for a field that a place does not have; `names` are those that it has. */

@@ -3,6 +3,7 @@ import { badRequest, isNotFound } from '../../api/errors/index.ts';
 import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { storedKind } from '../../api/kinds/versions.ts';
 import { parseLabelSelector } from '../../api/meta/labels.ts';
 import { annotations as wellKnown } from '../../api/meta/well-known.ts';
 import type { JsonObject, ObjectKey } from '../../client/index.ts';
@@ -93,7 +94,7 @@ function appliedKey(session: Session, document: ManifestObject): ObjectKey {
 }
 
 function placeOf(kind: Kind, { namespace = '', name }: ObjectKey): string {
-  return `${kindId(kind)}/${namespace}/${name}`;
+  return `${kindId(storedKind(kind))}/${namespace}/${name}`;
 }
 
 async function openSet(found: Applied, parent: SetParent, contents: SetContents): Promise<Pruner> {

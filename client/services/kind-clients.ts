@@ -52,7 +52,7 @@ export function clientPropertyOf(name: string): string {
 
 /** The client of a kind: one with a scale where the kind has that. */
 export function createStandardClient(connection: Connection, kind: Kind): ResourceClient<ApiObject> {
-  if (isCustom(kind)) return createGenericClient(connection, kind);
+  if (isCustom(kind) || kind.conversion) return createGenericClient(connection, kind);
   return kind.scale ? createScalableClient(connection, kind) : createKindClient(connection, kind);
 }
 

@@ -19,6 +19,13 @@ export const certificateRequest =
   'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIck1JR1NBZ0VBTURBeEZUQVRCZ05WQkFvVERITjVjM1JsYlRwdWIyUmxjekVYTUJVR0ExVUVBeE1PYzNsegpkR1Z0T201dlpHVTZiakV3V1RBVEJnY3Foa2pPUFFJQkJnZ3Foa2pPUFFNQkJ3TkNBQVEvVjY4cTErcENCQ3pECno1dkx5ZnpLWU81b0U5c3dmZlFkdmpsVExIZFhMNldVZWxHa0pvdlN4M2RXdjRnT2dOK09YUE8zcjk3YjhUUlgKTmZBYnplZXdvQUF3Q2dZSUtvWkl6ajBFQXdJRFNBQXdSUUloQUxsSm9uZU9Wd2UvOEJ3aFF0Q2VMQWhLWVV5Rgo1UkVZNGlkNi9IeVc4R2ttQWlBaGRRMnNxTzk0SER4Z1JyemVRMUVDRzB4eS9GNDVNVTlEenpRMTk4YUl5QT09Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=';
 const template = { metadata: { labels: { app: 'x' } }, spec: { containers: [container] } };
 const workload = { spec: { selector: { matchLabels: { app: 'x' } }, template } };
+/** It has no rules, so it is never called. */
+const webhook = {
+  name: 'x.example.com',
+  clientConfig: { url: 'https://x.example.com' },
+  sideEffects: 'None',
+  admissionReviewVersions: ['v1'],
+};
 const required: Readonly<Record<string, JsonObject>> = {
   Pod: { spec: { containers: [container] } },
   PodTemplate: { template },
@@ -74,6 +81,17 @@ const required: Readonly<Record<string, JsonObject>> = {
   FlowSchema: { spec: { priorityLevelConfiguration: { name: 'x' } } },
   PriorityLevelConfiguration: { spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } } },
   RuntimeClass: { handler: 'runc' },
+  MutatingWebhookConfiguration: { webhooks: [webhook] },
+  ValidatingWebhookConfiguration: { webhooks: [webhook] },
+  ValidatingAdmissionPolicy: {
+    spec: {
+      matchConstraints: {
+        resourceRules: [{ apiGroups: ['x.example.com'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['xs'] }],
+      },
+      validations: [{ expression: 'true' }],
+    },
+  },
+  ValidatingAdmissionPolicyBinding: { spec: { policyName: 'x', validationActions: ['Deny'] } },
   NodeNetwork: { addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'] },
   PodAddressSlice: {
     namespaceLabels: { team: 'a' },

@@ -153,6 +153,8 @@ const specChange: Readonly<Record<string, JsonObject>> = {
   CSIDriver: { podInfoOnMount: true },
   CSINode: { drivers: [] },
   FlowSchema: { matchingPrecedence: 7 },
+  ValidatingAdmissionPolicy: { failurePolicy: 'Ignore' },
+  ValidatingAdmissionPolicyBinding: { validationActions: ['Audit'] },
   PriorityLevelConfiguration: { limited: { nominalConcurrencyShares: 7 } },
   PodDisruptionBudget: { minAvailable: 2 },
   NetworkPolicy: { policyTypes: ['Egress'] },

@@ -18,7 +18,8 @@ const byName = models as unknown as Record<string, Model | undefined>;
 function modelOf({ name, parent }: protobuf.Type): Model | undefined {
   const group = parent?.parent?.name ?? '';
   const own = `${group.charAt(0).toUpperCase()}${group.slice(1)}V1${name}`;
-  return byName[`V2${name}`] ?? byName[`V1${name}`] ?? byName[own];
+  const newest = group === 'autoscaling' && parent?.name === 'v1' ? undefined : byName[`V2${name}`];
+  return newest ?? byName[`V1${name}`] ?? byName[own];
 }
 
 /** Fields of a model that the message has not, with the reason. */
@@ -49,6 +50,7 @@ const withoutModel: Record<string, string> = {
   ProbeHandler: 'inlined into Probe',
   Quantity: 'a string in JSON',
   RawExtension: 'any JSON object',
+  Rule: 'inlined into RuleWithOperations',
   VolumeSource: 'inlined into Volume',
 };
 
@@ -80,7 +82,9 @@ function jsonTypes(field: protobuf.Field): string[] {
   };
   const scalars =
     known[type] ??
-    ['V1', 'V2', 'CoreV1', 'RbacV1', 'DiscoveryV1', 'StorageV1', 'FlowcontrolV1'].map((group) => `${group}${name}|`);
+    ['V1', 'V2', 'CoreV1', 'RbacV1', 'DiscoveryV1', 'EventsV1', 'StorageV1', 'FlowcontrolV1', 'AdmissionregistrationV1'].map(
+      (group) => `${group}${name}|`,
+    );
   const wrap = (form: (type: string) => string): string[] =>
     scalars.map((scalar) => scalar.replace(/^(.*)\|/, (_, inner) => `${form(inner)}|`));
   if (field.map) return wrap((inner) => `{ [key: string]: ${inner}; }`);

@@ -22,7 +22,9 @@ export const groups = [
   'batch.v1',
   'autoscaling.v2',
   'discovery.v1',
+  'events.v1',
   'networking.v1',
+  'admissionregistration.v1',
 ];
 
 /** Every message of Berth's packages that are named like Kubernetes' groups, e.g. "core.v1", by that name. */

@@ -19,7 +19,14 @@ const leftOut: Record<string, string> = {
 };
 
 /** Fields that have the name of their JSON form here, which Kubernetes' protobuf spells differently. */
-const renamed: Record<string, string> = { 'networking.v1.IngressClassParametersReference.aPIGroup': 'apiGroup' };
+const renamed: Record<string, string> = {
+  'networking.v1.IngressClassParametersReference.aPIGroup': 'apiGroup',
+  'admissionregistration.v1.Validation.Expression': 'expression',
+  'admissionregistration.v1.Variable.Expression': 'expression',
+  'admissionregistration.v1.Variable.Name': 'name',
+  'admissionregistration.v1.MutatingWebhookConfiguration.Webhooks': 'webhooks',
+  'admissionregistration.v1.ValidatingWebhookConfiguration.Webhooks': 'webhooks',
+};
 
 const messages = groups.flatMap((group) =>
   messagesOf(group).map((message) => ({ group, message, name: `${group}.${message.name}` })),

@@ -13,6 +13,7 @@ export function fakeCall(parts: Partial<CallContext> = {}): CallContext {
     authorizePath: () => {},
     authorizeNode: () => {},
     authorized: true,
+    warn: () => {},
     authorizer: {} as Authorizer,
     manager: 'm',
     requestId: 'r',

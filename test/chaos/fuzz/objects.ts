@@ -8,6 +8,13 @@ import { names, strangeTexts } from './words.ts';
 
 const selector = { matchLabels: { app: 'web' } };
 const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'x' }] } };
+/** It has no rules, so it is never called. */
+const webhook = {
+  name: 'a.example.com',
+  clientConfig: { url: 'https://a.example.com' },
+  sideEffects: 'None',
+  admissionReviewVersions: ['v1'],
+};
 const once = { spec: { ...template.spec, restartPolicy: 'Never' } };
 
 /** What is required besides a name; a kind that is not here needs nothing. */
@@ -35,6 +42,17 @@ const required: Readonly<Record<string, JsonObject>> = {
   VolumeAttachment: { spec: { attacher: 'a.example.com', source: { persistentVolumeName: 'a' }, nodeName: 'a' } },
   FlowSchema: { spec: { priorityLevelConfiguration: { name: 'a' }, matchingPrecedence: 900 } },
   PriorityLevelConfiguration: { spec: { type: 'Limited', limited: { limitResponse: { type: 'Queue', queuing: {} } } } },
+  MutatingWebhookConfiguration: { webhooks: [webhook] },
+  ValidatingWebhookConfiguration: { webhooks: [webhook] },
+  ValidatingAdmissionPolicy: {
+    spec: {
+      matchConstraints: {
+        resourceRules: [{ apiGroups: ['x.example.com'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['xs'] }],
+      },
+      validations: [{ expression: 'true' }],
+    },
+  },
+  ValidatingAdmissionPolicyBinding: { spec: { policyName: 'a', validationActions: ['Deny'] } },
   NodeNetwork: { addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'] },
   NetworkPolicy: { spec: { podSelector: selector, ingress: [{ from: [{ podSelector: {} }], ports: [{ port: 80 }] }] } },
   Ingress: { spec: { ingressClassName: 'a', defaultBackend: { service: { name: 'a', port: { number: 80 } } } } },

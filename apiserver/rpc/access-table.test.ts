@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { kinds } from '../../api/kinds/index.ts';
-import { serviceDefinition } from '../rpc/definitions.ts';
-import { AccessTable } from './access-table.ts';
+import { AccessTable } from '../calls/access-table.ts';
+import { serviceDefinition } from './definitions.ts';
 
 const table = new AccessTable();
 for (const kind of kinds) table.add(kind);

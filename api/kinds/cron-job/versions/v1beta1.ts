@@ -1,0 +1,5 @@
+import { olderVersion } from '../../older-version.ts';
+import { cronJob } from '../kind.ts';
+
+/** The same fields with the same meaning. */
+export const cronJobV1beta1 = olderVersion(cronJob, { apiVersion: 'batch/v1beta1', isDeprecated: true });

@@ -1,0 +1,52 @@
+import type { LabelSelector, MatchResources, Namespace } from '../../../api/generated/types.ts';
+import { isKind } from '../../../api/kinds/index.ts';
+import { labelSelectorMatches } from '../../../api/meta/labels.ts';
+import type { AdmissionAttributes } from '../dynamic.ts';
+import { type MatchPolicy, namedRuleMatches } from './rules.ts';
+
+/** Gives a namespace by its name, as the server's cache has it. */
+export type NamespaceReader = (name: string) => Namespace | undefined;
+
+/** Whether a request is one of those that `match` means; absent or without rules: all but those that it excludes. */
+export function resourcesMatch(
+  match: MatchResources | undefined,
+  attributes: AdmissionAttributes,
+  readNamespace: NamespaceReader,
+): boolean {
+  if (!match) return true;
+  const { resourceRules = [], excludeResourceRules = [] } = match;
+  const policy: MatchPolicy = match.matchPolicy === 'Exact' ? 'Exact' : 'Equivalent';
+  if (excludeResourceRules.some((each) => namedRuleMatches(each, attributes, policy))) return false;
+  if (resourceRules.length > 0 && !resourceRules.some((each) => namedRuleMatches(each, attributes, policy))) return false;
+  return namespaceMatches(match.namespaceSelector, attributes, readNamespace) && objectMatches(match.objectSelector, attributes);
+}
+
+/**
+ * Whether the labels of the request's namespace match. A Namespace counts as in itself; other objects of the cluster
+ * always match.
+ */
+export function namespaceMatches(
+  selector: LabelSelector | undefined,
+  attributes: AdmissionAttributes,
+  readNamespace: NamespaceReader,
+): boolean {
+  if (selectsAll(selector)) return true;
+  const { kind, object, previous, namespace, operation } = attributes;
+  if (isKind(kind, 'Namespace') && attributes.subresource === '') {
+    const itself = operation === 'DELETE' ? previous : object;
+    return labelSelectorMatches(selector, itself?.metadata?.labels);
+  }
+  if (!kind.namespaced && !isKind(kind, 'Namespace')) return true;
+  const name = kind.namespaced ? namespace : attributes.name;
+  return labelSelectorMatches(selector, readNamespace(name)?.metadata?.labels);
+}
+
+/** Whether the labels of the object match, as it was or as it will be: a change of labels leads around no rule. */
+export function objectMatches(selector: LabelSelector | undefined, { object, previous }: AdmissionAttributes): boolean {
+  if (selectsAll(selector)) return true;
+  return [object, previous].some((each) => each !== undefined && labelSelectorMatches(selector, each.metadata?.labels));
+}
+
+function selectsAll(selector: LabelSelector | undefined): boolean {
+  return !selector || (Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions?.length ?? 0) === 0);
+}

@@ -1,0 +1,170 @@
+import type { FieldViolation } from '../../../api/errors/index.ts';
+import { invalidValue } from '../../../api/errors/violations.ts';
+import type { MatchCondition, ValidatingAdmissionPolicy, ValidatingAdmissionPolicySpec } from '../../../api/generated/types.ts';
+import {
+  type Declarations,
+  type Expression,
+  type ExpressionCompiler,
+  ExpressionError,
+  expressionCompiler,
+  type ObjectType,
+} from '../../cel/environment.ts';
+
+/** A rule of a policy. */
+export interface CompiledValidation {
+  readonly expression: Expression;
+  readonly message: string;
+  readonly reason: string;
+  readonly messageExpression: Expression | undefined;
+}
+
+/** An expression with its name. */
+export interface Named {
+  readonly name: string;
+  readonly expression: Expression;
+}
+
+/** A policy that is ready to judge. */
+export interface CompiledPolicy {
+  readonly name: string;
+  readonly fails: boolean;
+  readonly hasParams: boolean;
+  readonly matchConditions: readonly Named[];
+  readonly variables: readonly Named[];
+  readonly validations: readonly CompiledValidation[];
+  readonly auditAnnotations: readonly Named[];
+  /** What it weighs in the cache: the characters of its expressions. */
+  readonly weight: number;
+}
+
+const SHARED = { object: 'dyn', oldObject: 'dyn', request: 'dyn', namespaceObject: 'dyn' } as const;
+/** Types that a variable keeps where others use it; of anything else the values tell. */
+const PLAIN_TYPES: ReadonlySet<string> = new Set(['bool', 'int', 'uint', 'double', 'string']);
+
+/** Compiles expressions one by one and gathers what is wrong, each with its path. */
+class Compiling {
+  readonly violations: FieldViolation[] = [];
+  weight = 0;
+
+  /** `what` is the name of the expression, for people. */
+  compile(
+    compiler: ExpressionCompiler,
+    { path, what }: { readonly path: string; readonly what: string },
+    source: string,
+    expected?: readonly string[],
+  ): Expression | undefined {
+    this.weight += source.length;
+    try {
+      return compiler.compile(source, expected);
+    } catch (error) {
+      if (!(error instanceof ExpressionError)) throw error;
+      this.violations.push(invalidValue(path, source, `compilation failed: ${whyOf(error.message)}: correct ${what}`));
+      return undefined;
+    }
+  }
+}
+
+function whyOf(message: string): string {
+  if (!message.includes("'authorizer'")) return message;
+  return `${message}: "authorizer" is not supported by this server, ask for rights with roles, and compare request.userInfo`;
+}
+
+/** Compiles a policy. What does not compile is among the violations, with its path and the name of the rule. */
+export function compilePolicy({ metadata, spec = {} }: ValidatingAdmissionPolicy): {
+  readonly policy: CompiledPolicy;
+  readonly violations: readonly FieldViolation[];
+} {
+  const work = new Compiling();
+  // Match conditions are judged before there are parameters and variables.
+  const matchConditions = compileConditions(
+    work,
+    { path: 'spec.matchConditions', matchConditions: spec.matchConditions ?? [] },
+    expressionCompiler({ variables: withParams(SHARED, spec) }),
+  );
+  const { variables, compiler } = compileVariables(work, spec);
+  const validations = (spec.validations ?? []).flatMap((rule, i) => {
+    const at = `spec.validations[${i}]`;
+    const expression = work.compile(compiler, { path: `${at}.expression`, what: `rule ${i + 1}` }, rule.expression ?? '', [
+      'bool',
+    ]);
+    const text = rule.messageExpression || undefined;
+    const messageExpression =
+      text && work.compile(compiler, { path: `${at}.messageExpression`, what: `the message of rule ${i + 1}` }, text, ['string']);
+    const message = rule.message?.trim() || `failed expression: ${(rule.expression ?? '').trim()}`;
+    const reason = rule.reason || 'Invalid';
+    return expression ? [{ expression, message, reason, messageExpression: messageExpression || undefined }] : [];
+  });
+  const auditAnnotations = (spec.auditAnnotations ?? []).flatMap(({ key: name = '', valueExpression = '' }, i) => {
+    const path = `spec.auditAnnotations[${i}].valueExpression`;
+    const expression = work.compile(compiler, { path, what: `the audit annotation "${name}"` }, valueExpression, [
+      'string',
+      'null',
+    ]);
+    return expression ? [{ name, expression }] : [];
+  });
+  const policy: CompiledPolicy = {
+    name: metadata?.name ?? '',
+    fails: spec.failurePolicy !== 'Ignore',
+    hasParams: spec.paramKind !== undefined && spec.paramKind !== null,
+    matchConditions,
+    variables,
+    validations,
+    auditAnnotations,
+    weight: work.weight,
+  };
+  return { policy, violations: work.violations };
+}
+
+/** The conditions of a webhook, compiled over what there is before anything was judged. */
+export function compileMatchConditions(
+  path: string,
+  matchConditions: readonly MatchCondition[],
+): { readonly conditions: readonly Named[]; readonly violations: readonly FieldViolation[] } {
+  const work = new Compiling();
+  const { object, oldObject, request } = SHARED;
+  const compiler = expressionCompiler({ variables: { object, oldObject, request } });
+  const conditions = compileConditions(work, { path, matchConditions }, compiler);
+  return { conditions, violations: work.violations };
+}
+
+function compileConditions(
+  work: Compiling,
+  { path, matchConditions }: { readonly path: string; readonly matchConditions: readonly MatchCondition[] },
+  compiler: ExpressionCompiler,
+): Named[] {
+  return matchConditions.flatMap(({ name = '', expression: source = '' }, i) => {
+    const where = { path: `${path}[${i}].expression`, what: `the match condition "${name}"` };
+    const expression = work.compile(compiler, where, source, ['bool']);
+    return expression ? [{ name, expression }] : [];
+  });
+}
+
+/** Each variable may use those before it; the compiler that is given knows all of them. */
+function compileVariables(
+  work: Compiling,
+  spec: ValidatingAdmissionPolicySpec,
+): { variables: Named[]; compiler: ExpressionCompiler } {
+  const fields: Record<string, string> = {};
+  const compilerOf = (): ExpressionCompiler => {
+    const types: ObjectType[] = [{ name: 'PolicyVariables', fields: { ...fields } }];
+    const declared: Declarations = { variables: { ...withParams(SHARED, spec), variables: 'PolicyVariables' }, types };
+    return expressionCompiler(declared);
+  };
+  const variables: Named[] = [];
+  let compiler = compilerOf();
+  for (const [i, { name = '', expression: source = '' }] of (spec.variables ?? []).entries()) {
+    const expression = work.compile(
+      compiler,
+      { path: `spec.variables[${i}].expression`, what: `the variable "${name}"` },
+      source,
+    );
+    fields[name] = expression && PLAIN_TYPES.has(expression.type) ? expression.type : 'dyn';
+    compiler = compilerOf();
+    if (expression) variables.push({ name, expression });
+  }
+  return { variables, compiler };
+}
+
+function withParams<T extends object>(variables: T, { paramKind }: ValidatingAdmissionPolicySpec) {
+  return paramKind ? { ...variables, params: 'dyn' } : { ...variables };
+}

@@ -1,0 +1,9 @@
+export type PolicyEngine = typeof import('./engine.ts');
+
+let engine: PolicyEngine | undefined;
+
+/** Loads what compiles and evaluates expressions: a server without policies does without. */
+export async function loadPolicyEngine(): Promise<PolicyEngine> {
+  engine ??= await import('./engine.ts');
+  return engine;
+}

@@ -1,0 +1,56 @@
+import { kindId } from '../../api/kinds/index.ts';
+import type { MetricsRegistry } from '../../api/metrics/index.ts';
+import type { DynamicAdmission } from '../admission/dynamic.ts';
+import { type ServiceDeps, webhookTarget } from '../admission/webhooks/service-target.ts';
+import { WebhookMeter } from '../admission/webhooks/webhook-metrics.ts';
+import { WebhookRules } from '../admission/webhooks/webhook-rules.ts';
+import { WebhookTable } from '../admission/webhooks/webhook-table.ts';
+import type { Registry } from '../registry/registry.ts';
+import { labelsOf } from '../watch/entry.ts';
+import { connectPod } from './tunnel/pod-connection.ts';
+import type { Tunnels } from './tunnel/tunnels.ts';
+
+interface Deps {
+  readonly registry: Registry;
+  readonly tunnels: Tunnels;
+  readonly metrics: MetricsRegistry;
+  readonly random: () => number;
+}
+
+/** The server's own streams to pods: bounded by the calls of each webhook. */
+const flow = { level: 'control', key: 'webhooks', name: 'the admission webhooks', isExempt: true } as const;
+
+/** Puts the webhooks of users among the dynamic rules; nothing where the server is without their kinds, as in tests. */
+export function addWebhooks(dynamic: DynamicAdmission, { registry, tunnels, metrics, random }: Deps): void {
+  const { stores } = registry;
+  const [mutating, validating] = [stores.get('MutatingWebhookConfiguration'), stores.get('ValidatingWebhookConfiguration')];
+  const [services, slices, namespaces] = [stores.get('Service'), stores.get('EndpointSlice'), stores.get('Namespace')];
+  if (!mutating || !validating || !services || !slices || !namespaces) return;
+  const deps: ServiceDeps = {
+    services,
+    slices,
+    random,
+    connectPod: ({ pod, port }, signal) => connectPod(tunnels, { ...pod, port }, { flow, signal }),
+  };
+  const tables = {
+    mutating: new WebhookTable(mutating.cache, 'mutating', (config) => webhookTarget(config, deps)),
+    validating: new WebhookTable(validating.cache, 'validating', (config) => webhookTarget(config, deps)),
+  };
+  for (const table of Object.values(tables)) table.observe();
+  dynamic.add(
+    new WebhookRules({
+      ...tables,
+      meter: new WebhookMeter(metrics),
+      async labelsOfNamespace(name) {
+        const entry = await namespaces.read({ namespace: '', name });
+        return entry && labelsOf(entry);
+      },
+      versionsOf(kind) {
+        const id = kindId(kind);
+        const own = stores.get(id)?.kind.apiVersion;
+        return [...(own === undefined ? [] : [own]), ...stores.versionsOf(id)];
+      },
+      now: () => performance.now(),
+    }),
+  );
+}
