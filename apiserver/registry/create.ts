@@ -119,7 +119,8 @@ async function admitNew(
   if (!changed) return { object, violations };
   kind.defaults(changed);
   violations.push(...validateNewMetadata(kind, changed.metadata ?? {}));
-  // What the built-in admission allowed and completed was another object.
+  // What the caller was permitted, and the built-in admission allowed and completed, was another object.
+  context.checkNew?.(changed);
   await admission.create(kind, changed, warn);
   return { object: changed, violations };
 }

@@ -36,6 +36,11 @@ export interface WriteContext {
    * Absent: may.
    */
   authorizeChange?(previous: AnyObject): void;
+  /**
+   * Judges a new object that rules changed, and completes it by what the server knows of the caller: throws
+   * PERMISSION_DENIED. Absent: may.
+   */
+  checkNew?(object: AnyObject): void;
   /** Judges what a change makes of an object: throws PERMISSION_DENIED. Absent: may. */
   authorizeNext?(next: AnyObject, previous: AnyObject): void;
   /** Admission of the new version by the state of other objects. Absent: other objects do not matter. */

@@ -32,7 +32,11 @@ export class ApplyWrite extends StandardWrite implements ApplyContext {
   authorizeCreation(object: AnyObject): void {
     const access = { ...this.access, verb: 'create' as const };
     this.caller.authorizer.authorize(this.caller.identity, access);
-    checkNewObject(this.store, access, object, this.caller);
+    this.checkNew(object);
+  }
+
+  checkNew(object: AnyObject): void {
+    checkNewObject(this.store, { ...this.access, verb: 'create' }, object, this.caller);
   }
 
   admitChange(next: AnyObject, previous: AnyObject): Promise<void> | undefined {

@@ -99,6 +99,10 @@ export class ObjectWrite extends StandardWrite implements Creation {
     return taken;
   }
 
+  checkNew(object: AnyObject): void {
+    this.#checkNew(object);
+  }
+
   admitChange(next: AnyObject, previous: AnyObject): Promise<void> | undefined {
     return this.#admission.update?.(this.store.kind, next, previous);
   }

@@ -88,7 +88,7 @@ it('loses nothing to kills at any moment of the first start', async () => {
   await expectEverything(server.client);
   await server.stop();
   expect(await readdir(join(dataDir, 'store'))).not.toContain('new-file');
-}, 120_000);
+}, 300_000);
 
 /** How long a server takes with a copy of the store until it serves. */
 async function timeFirstStart(): Promise<number> {

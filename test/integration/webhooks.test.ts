@@ -296,6 +296,23 @@ describe('mutating webhooks', () => {
       message: expect.stringContaining('metadata.labels'),
     });
   });
+
+  it('give a new role no rights that its maker lacks', async () => {
+    const who = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'keeper' };
+    const metadata = { namespace: 'default', name: 'keeper' };
+    await server.client.roleBindings.create({ metadata, roleRef: { kind: 'ClusterRole', name: 'admin' }, subjects: [who] });
+    const keeper = connect({ ...server.admin, impersonate: { user: 'keeper' } });
+    const role = (name: string): JsonObject => ({
+      metadata: { namespace: 'default', name },
+      rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
+    });
+    await keeper.objects.create('Role', role('own'));
+    const more = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] };
+    const rules = [{ ...configMaps, apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'] }];
+    await register('Mutating', () => patchOf([{ op: 'add', path: '/rules/-', value: more }]), { rules });
+    await expect(keeper.objects.create('Role', role('wide'))).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    keeper.close();
+  });
 });
 
 it('conditions that do not compile are refused with the configuration', async () => {

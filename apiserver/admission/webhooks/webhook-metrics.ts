@@ -1,4 +1,11 @@
-import { fastSeconds, type MetricsRegistry, type MetricTable } from '../../../api/metrics/index.ts';
+import {
+  type Counter,
+  type Family,
+  fastSeconds,
+  type Histogram,
+  type MetricsRegistry,
+  type MetricTable,
+} from '../../../api/metrics/index.ts';
 
 const who = ['name', 'type'] as const;
 
@@ -34,21 +41,27 @@ export const webhookMetrics = {
 export type WebhookType = 'mutating' | 'validating';
 export type Outcome = 'allowed' | 'denied' | 'failed' | 'ignored';
 
-/** Counts calls of webhooks. */
+/** Counts calls of webhooks. The families are there from the start, without a series. */
 export class WebhookMeter {
-  readonly #metrics: MetricsRegistry;
+  readonly #durations: Family<Histogram>;
+  readonly #requests: Family<Counter>;
+  readonly #rejections: Family<Counter>;
+  readonly #failOpen: Family<Counter>;
 
   constructor(metrics: MetricsRegistry) {
-    this.#metrics = metrics;
+    this.#durations = metrics.histogram(webhookMetrics.durations);
+    this.#requests = metrics.counter(webhookMetrics.requests);
+    this.#rejections = metrics.counter(webhookMetrics.rejections);
+    this.#failOpen = metrics.counter(webhookMetrics.failOpen);
   }
 
   called(name: string, type: WebhookType, operation: string, outcome: Outcome, seconds: number): void {
     const isRefused = outcome === 'denied' || outcome === 'failed';
-    this.#metrics.histogram(webhookMetrics.durations).with(name, type).observe(seconds);
-    this.#metrics.counter(webhookMetrics.requests).with(name, type, operation, String(isRefused)).inc();
-    if (outcome === 'ignored') this.#metrics.counter(webhookMetrics.failOpen).with(name, type).inc();
+    this.#durations.with(name, type).observe(seconds);
+    this.#requests.with(name, type, operation, String(isRefused)).inc();
+    if (outcome === 'ignored') this.#failOpen.with(name, type).inc();
     if (!isRefused) return;
     const errorType = outcome === 'denied' ? 'no_error' : 'calling_webhook_error';
-    this.#metrics.counter(webhookMetrics.rejections).with(name, type, operation, errorType).inc();
+    this.#rejections.with(name, type, operation, errorType).inc();
   }
 }
