@@ -66,12 +66,16 @@ export class WebhookRules implements DynamicRules {
     const again = new Set<Webhook>();
     let { object } = attributes;
     const ask = async (webhook: Webhook, round: number): Promise<void> => {
-      const answer = await this.#judge(webhook, { ...attributes, object }, { phase, round, index: all.indexOf(webhook) });
+      const at = { phase, round, index: all.indexOf(webhook) };
+      const answer = await this.#judge(webhook, { ...attributes, object }, at);
       if (!answer) return;
-      if (answer.object !== undefined && object !== undefined && !equalValues(answer.object, object)) {
+      const mutated = answer.object !== undefined && object !== undefined && !equalValues(answer.object, object);
+      if (mutated) {
         object = answer.object;
         if (round === 0) for (const each of asked) again.add(each);
       }
+      const told = { configuration: webhook.configuration, webhook: webhook.name, mutated };
+      attributes.call.audited?.annotate(annotationKey(webhook, at), JSON.stringify(told));
       if (webhook.isReinvoked) asked.add(webhook);
     };
     for (const webhook of all) await ask(webhook, 0);
@@ -129,8 +133,7 @@ export class WebhookRules implements DynamicRules {
       if (!(error instanceof WebhookFailure)) throw error;
       tell(webhook.isIgnoredOnFailure ? 'ignored' : 'failed');
       if (!webhook.isIgnoredOnFailure) throw failed(webhook.name, error);
-      const phase = webhook.type === 'mutating' ? 'mutation' : 'validation';
-      annotate(`failed-open.${phase}.webhook.admission.k8s.io/round_${at.round}_index_${at.index}`, webhook.name);
+      annotate(`failed-open.${annotationKey(webhook, at)}`, webhook.name);
       return undefined;
     }
   }
@@ -154,6 +157,11 @@ export class WebhookRules implements DynamicRules {
     if (attributes.object === undefined) throw new WebhookFailure('response.patch: a deletion has no object that can be changed');
     return { verdict, object: completed(attributes, patchedObject(formOf(attributes, version), attributes.object, patch)) };
   }
+}
+
+/** Kubernetes' key of what the audit log is told of a call. */
+function annotationKey({ type }: Webhook, { round, index }: { readonly round: number; readonly index: number }): string {
+  return `${type === 'mutating' ? 'mutation' : 'validating'}.webhook.admission.k8s.io/round_${round}_index_${index}`;
 }
 
 /** The form in which a webhook was sent the object. */
