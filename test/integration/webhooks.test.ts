@@ -308,6 +308,28 @@ describe('mutating webhooks', () => {
     });
   });
 
+  it('see and change objects in the version that their rules name', async () => {
+    const rules = [{ ...configMaps, apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers'] }];
+    const replace = { op: 'replace', path: '/spec/targetCPUUtilizationPercentage', value: 70 };
+    const { path } = await register('Mutating', () => patchOf([replace]), { rules });
+    const cpu = (averageUtilization: number) => [
+      { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } } },
+    ];
+    const spec = { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }, maxReplicas: 3, metrics: cpu(50) };
+    const object = { metadata: { namespace: 'default', name: 'older' }, spec };
+    const stored = await server.client.objects.create('HorizontalPodAutoscaler', object);
+    expect(stored).toMatchObject({ spec: { metrics: cpu(70) } });
+    const form = (version: string) => ({ group: 'autoscaling', version, kind: 'HorizontalPodAutoscaler' });
+    expect(hooks.asked(path)).toMatchObject([
+      {
+        kind: form('v1'),
+        requestKind: form('v2'),
+        resource: { version: 'v1' },
+        object: { apiVersion: 'autoscaling/v1', spec: { targetCPUUtilizationPercentage: 50 } },
+      },
+    ]);
+  });
+
   it('make objects that are validated as all others', async () => {
     await register('Mutating', () => patchOf([{ op: 'add', path: '/metadata/labels', value: { 'not good': 'x' } }]));
     await expect(create('labelled')).rejects.toMatchObject({
