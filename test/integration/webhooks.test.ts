@@ -359,6 +359,10 @@ describe('mutating webhooks', () => {
 it('conditions that do not compile are refused with the configuration', async () => {
   const refusal = register('Validating', allow, { matchConditions: [{ name: 'a', expression: 'object.' }] });
   await expect(refusal).rejects.toMatchObject({ message: expect.stringContaining('webhooks[0].matchConditions[0].expression') });
+  const asked = register('Validating', allow, {
+    matchConditions: [{ name: 'a', expression: "authorizer.path('/').check('x')" }],
+  });
+  await expect(asked).rejects.toThrow('compare request.userInfo');
 });
 
 it('calls, refusals and failures are measured by webhook', async () => {
