@@ -73,8 +73,10 @@ function checkClientConfig(out: Violations, at: string, { url, service, caBundle
   if (url && service) out.push(invalidValue(at, 'url, service', 'exactly one of url and service is required'));
   if (url) checkUrl(out, `${at}.url`, url);
   if (service) checkService(out, `${at}.service`, service);
-  if (caBundle && caBundle.length > 0 && !PEM.test(Buffer.from(caBundle).toString('latin1')))
-    out.push(invalidValue(`${at}.caBundle`, `${caBundle.length} bytes`, 'must be certificates as PEM, encoded as base64'));
+  // Manifests that a program fills in later say a line break.
+  const authorities = Buffer.from(caBundle ?? []).toString('latin1');
+  if (authorities.trim() !== '' && !PEM.test(authorities))
+    out.push(invalidValue(`${at}.caBundle`, `${authorities.length} bytes`, 'must be certificates as PEM, encoded as base64'));
 }
 
 function checkUrl(out: Violations, at: string, text: string): void {

@@ -27,7 +27,7 @@ export interface AdmittedCall {
 /** A write that is about to be stored, or a call to a subresource. */
 export interface AdmissionAttributes {
   readonly operation: Operation;
-  /** The kind of the resource that the request names, in the request's version. */
+  /** The kind of the resource that the request names: built-in kinds as stored, custom ones in its version. */
   readonly kind: Kind;
   /** "" or "status", "scale", "binding", "eviction" ... */
   readonly subresource: string;

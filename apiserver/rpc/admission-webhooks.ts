@@ -6,6 +6,7 @@ import { WebhookMeter } from '../admission/webhooks/webhook-metrics.ts';
 import { WebhookRules } from '../admission/webhooks/webhook-rules.ts';
 import { WebhookTable } from '../admission/webhooks/webhook-table.ts';
 import type { Registry } from '../registry/registry.ts';
+import { servedKind } from '../registry/store-version.ts';
 import { labelsOf } from '../watch/entry.ts';
 import { connectPod } from './tunnel/pod-connection.ts';
 import type { Tunnels } from './tunnel/tunnels.ts';
@@ -50,6 +51,7 @@ export function addWebhooks(dynamic: DynamicAdmission, { registry, tunnels, metr
         const own = stores.get(id)?.kind.apiVersion;
         return [...(own === undefined ? [] : [own]), ...stores.versionsOf(id)];
       },
+      kindIn: ({ kind }, apiVersion) => servedKind(stores.find({ kind, apiVersion })),
       now: () => performance.now(),
     }),
   );

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
+import { Audit } from '../../apiserver/audit/audit.ts';
 import { connect } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type Handler, patchOf, startWebhooks, type WebhookServer } from './webhook-harness.ts';
@@ -10,10 +11,17 @@ let server: RunningServer;
 let hooks: WebhookServer;
 const metrics = new MetricsRegistry();
 const made: [string, string][] = [];
+const audited: Record<string, unknown>[] = [];
+const audit = new Audit(
+  { rules: [{ level: 'Metadata' }] },
+  { add: (line) => void audited.push(JSON.parse(line)) },
+  () => new Date(),
+);
+const audits = (name: string) => audited.find((line) => line.name === name && line.verb === 'create')?.annotations;
 let count = 0;
 
 beforeAll(async () => {
-  [server, hooks] = await Promise.all([startServer({ metrics }), startWebhooks()]);
+  [server, hooks] = await Promise.all([startServer({ metrics, audit }), startWebhooks()]);
 });
 afterEach(async () => {
   for (const [kind, name] of made.splice(0)) await server.client.objects.delete(kind, { name });
@@ -84,7 +92,8 @@ describe('a validating webhook', () => {
     await create('kept');
     await register('Validating', () => ({ allowed: false }), { rules: [{ ...configMaps, operations: ['DELETE'] }] });
     await expect(server.client.objects.delete('ConfigMap', key('kept'))).rejects.toMatchObject({
-      code: 'PERMISSION_DENIED',
+      code: 'INVALID_ARGUMENT',
+      reason: 'BadRequest',
       message: expect.stringContaining('denied the request without explanation'),
     });
     expect(await server.client.objects.get('ConfigMap', key('kept'))).toBeDefined();
@@ -127,13 +136,14 @@ describe('a validating webhook', () => {
     expect(most).toBe(2);
   });
 
-  it('warns the client', async () => {
-    await register('Validating', () => ({ allowed: true, warnings: ['mind the gap'] }));
+  it('warns the client, also with a refusal', async () => {
+    await register('Validating', ({ name }) => ({ allowed: name === 'warned', warnings: [`mind the gap: ${name}`] }));
     const warnings: string[] = [];
     const client = connect({ ...server.admin, onWarning: (text) => void warnings.push(text) });
     await client.objects.create('ConfigMap', mapOf('warned'));
+    await expect(client.objects.create('ConfigMap', mapOf('refused'))).rejects.toThrow('denied');
     client.close();
-    expect(warnings).toEqual(['mind the gap']);
+    expect(warnings).toEqual(['mind the gap: warned', 'mind the gap: refused']);
   });
 
   it('hears of dry runs', async () => {
@@ -204,6 +214,8 @@ describe('a bad webhook', () => {
       { webhooks: [{ ...(await first(kind, of)), failurePolicy: 'Ignore' }] },
     );
     await create(`ignored-${count}`);
+    const phase = kind === 'MutatingWebhookConfiguration' ? 'mutation' : 'validating';
+    expect(audits(`ignored-${count}`)).toEqual({ [`failed-open.${phase}.webhook.admission.k8s.io/round_0_index_0`]: name });
   });
 
   const first = async (kind: string, name: string): Promise<JsonObject> =>
@@ -287,6 +299,35 @@ describe('mutating webhooks', () => {
       { a: 'b', late: 'yes' },
     ]);
     expect(hooks.asked(never.path)).toHaveLength(1);
+    const told = (of: string, mutated: boolean) => JSON.stringify({ configuration: of, webhook: `${of}.example.com`, mutated });
+    expect(audits('again')).toEqual({
+      'mutation.webhook.admission.k8s.io/round_0_index_0': told('again-a', false),
+      'mutation.webhook.admission.k8s.io/round_0_index_1': told('again-b', false),
+      'mutation.webhook.admission.k8s.io/round_0_index_2': told('again-c', true),
+      'mutation.webhook.admission.k8s.io/round_1_index_0': told('again-a', false),
+    });
+  });
+
+  it('see and change objects in the version that their rules name', async () => {
+    const rules = [{ ...configMaps, apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers'] }];
+    const replace = { op: 'replace', path: '/spec/targetCPUUtilizationPercentage', value: 70 };
+    const { path } = await register('Mutating', () => patchOf([replace]), { rules });
+    const cpu = (averageUtilization: number) => [
+      { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } } },
+    ];
+    const spec = { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }, maxReplicas: 3, metrics: cpu(50) };
+    const object = { metadata: { namespace: 'default', name: 'older' }, spec };
+    const stored = await server.client.objects.create('HorizontalPodAutoscaler', object);
+    expect(stored).toMatchObject({ spec: { metrics: cpu(70) } });
+    const form = (version: string) => ({ group: 'autoscaling', version, kind: 'HorizontalPodAutoscaler' });
+    expect(hooks.asked(path)).toMatchObject([
+      {
+        kind: form('v1'),
+        requestKind: form('v2'),
+        resource: { version: 'v1' },
+        object: { apiVersion: 'autoscaling/v1', spec: { targetCPUUtilizationPercentage: 50 } },
+      },
+    ]);
   });
 
   it('make objects that are validated as all others', async () => {
@@ -318,6 +359,10 @@ describe('mutating webhooks', () => {
 it('conditions that do not compile are refused with the configuration', async () => {
   const refusal = register('Validating', allow, { matchConditions: [{ name: 'a', expression: 'object.' }] });
   await expect(refusal).rejects.toMatchObject({ message: expect.stringContaining('webhooks[0].matchConditions[0].expression') });
+  const asked = register('Validating', allow, {
+    matchConditions: [{ name: 'a', expression: "authorizer.path('/').check('x')" }],
+  });
+  await expect(asked).rejects.toThrow('compare request.userInfo');
 });
 
 it('calls, refusals and failures are measured by webhook', async () => {

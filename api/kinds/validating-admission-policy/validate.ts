@@ -65,6 +65,8 @@ function checkAnnotations(out: Violations, annotations: readonly AuditAnnotation
   for (const [i, { key = '', valueExpression = '' }] of annotations.entries()) {
     const at = `spec.auditAnnotations[${i}]`;
     if (key === '') out.push(required(`${at}.key`));
+    else if (key.includes('/'))
+      out.push(invalidValue(`${at}.key`, key, 'must have no "/": the name of the policy is put before it'));
     else checkRule(out, at, '.key', key, qualifiedNameError(key));
     if (keys.has(key)) out.push(duplicate(`${at}.key`, key));
     keys.add(key);

@@ -9,6 +9,7 @@ import {
   expressionCompiler,
   type ObjectType,
 } from '../../cel/environment.ts';
+import { whyNotCompiled } from '../matching/expressions.ts';
 
 /** A rule of a policy. */
 export interface CompiledValidation {
@@ -58,15 +59,10 @@ class Compiling {
       return compiler.compile(source, expected);
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error;
-      this.violations.push(invalidValue(path, source, `compilation failed: ${whyOf(error.message)}: correct ${what}`));
+      this.violations.push(invalidValue(path, source, `compilation failed: ${whyNotCompiled(error)}: correct ${what}`));
       return undefined;
     }
   }
-}
-
-function whyOf(message: string): string {
-  if (!message.includes("'authorizer'")) return message;
-  return `${message}: "authorizer" is not supported by this server, ask for rights with roles, and compare request.userInfo`;
 }
 
 /** Compiles a policy. What does not compile is among the violations, with its path and the name of the rule. */
@@ -113,18 +109,6 @@ export function compilePolicy({ metadata, spec = {} }: ValidatingAdmissionPolicy
     weight: work.weight,
   };
   return { policy, violations: work.violations };
-}
-
-/** The conditions of a webhook, compiled over what there is before anything was judged. */
-export function compileMatchConditions(
-  path: string,
-  matchConditions: readonly MatchCondition[],
-): { readonly conditions: readonly Named[]; readonly violations: readonly FieldViolation[] } {
-  const work = new Compiling();
-  const { object, oldObject, request } = SHARED;
-  const compiler = expressionCompiler({ variables: { object, oldObject, request } });
-  const conditions = compileConditions(work, { path, matchConditions }, compiler);
-  return { conditions, violations: work.violations };
 }
 
 function compileConditions(

@@ -5,6 +5,7 @@ import { isKind } from '../../../api/kinds/index.ts';
 import type { JsonObject } from '../../../api/meta/merge-patch.ts';
 import type { Expression, ExpressionCompiler } from '../../cel/environment.ts';
 import type { Admission } from '../admission.ts';
+import { whyNotCompiled } from '../matching/expressions.ts';
 import { WebhookFailure } from './review.ts';
 
 /** Steps that all conditions of a webhook may take for one request. */
@@ -97,7 +98,13 @@ async function checkConditions(kind: string, { metadata, webhooks = [] }: Mutati
         return [];
       } catch (error) {
         if (!(error instanceof cel.ExpressionError)) throw error;
-        return [invalidValue(`webhooks[${i}].matchConditions[${j}].expression`, expression, error.message)];
+        return [
+          invalidValue(
+            `webhooks[${i}].matchConditions[${j}].expression`,
+            expression,
+            `compilation failed: ${whyNotCompiled(error)}`,
+          ),
+        ];
       }
     }),
   );

@@ -1,9 +1,10 @@
 import { fromJson, toJson } from '../../../api/codec/json.ts';
 import { ApiError } from '../../../api/errors/index.ts';
-import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
+import type { ApiObject } from '../../../api/kinds/kind.ts';
 import { applyJsonPatch, type JsonPatchOperation } from '../../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../api/meta/merge-patch.ts';
 import { WebhookFailure } from './review.ts';
+import type { SentForm } from './sent-form.ts';
 
 /** What a webhook may not change: which object it is. */
 const FIRM = ['name', 'namespace', 'uid'] as const;
@@ -13,15 +14,15 @@ const FIRM = ['name', 'namespace', 'uid'] as const;
  * that does not apply, whose result is no object of the kind, and that changes which object it is.
  */
 export function patchedObject(
-  kind: Pick<Kind, 'kind' | 'apiVersion' | 'message'>,
+  { form, convert, restore }: Pick<SentForm, 'form' | 'convert' | 'restore'>,
   object: ApiObject,
   patch: readonly JsonPatchOperation[],
 ): ApiObject {
-  const before = toJson(kind, object);
+  const before = toJson(form, convert(object));
   const after = orFailure('cannot be applied', () => applyJsonPatch(before, patch));
   if (!isJsonObject(after)) throw new WebhookFailure('response.patch cannot be applied: the result is no object');
   checkFirm(before, after);
-  return orFailure('makes an object that cannot be read', () => fromJson<ApiObject>(kind, after));
+  return orFailure('makes an object that cannot be read', () => restore(fromJson<ApiObject>(form, after)));
 }
 
 function checkFirm(before: JsonObject, after: JsonObject): void {

@@ -1,20 +1,18 @@
 import { toJson } from '../../../api/codec/json.ts';
 import { groupOf } from '../../../api/kinds/identity.ts';
-import type { Kind } from '../../../api/kinds/kind.ts';
+import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
 import type { JsonObject } from '../../../api/meta/merge-patch.ts';
 import type { AdmissionAttributes } from '../dynamic.ts';
+import type { SentForm } from './sent-form.ts';
 
 const OPTIONS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
 /**
- * The AdmissionRequest of a write, as JSON. `version` is the apiVersion that a rule of the webhook names where that is
- * another one than the request's: objects of custom kinds differ by it alone.
+ * The AdmissionRequest of a write, as JSON, with the objects as the webhook is sent them.
  */
-export function admissionRequest(attributes: AdmissionAttributes, uid: string, version: string): JsonObject {
+export function admissionRequest(attributes: AdmissionAttributes, uid: string, sent: SentForm): JsonObject {
   const { operation, kind, form, subresource, namespace, name, object, previous, dryRun, manager } = attributes;
-  const isSame = version === kind.apiVersion || form.apiVersion !== kind.apiVersion;
-  const sentForm = isSame ? form : { ...form, apiVersion: version };
-  const written = (each: object | undefined) => (each ? toJson(sentForm as Kind, each) : null);
+  const written = (each: ApiObject | undefined) => (each ? toJson(sent.form as Kind, sent.convert(each)) : null);
   const options: JsonObject | null =
     operation === 'CONNECT'
       ? null
@@ -26,8 +24,8 @@ export function admissionRequest(attributes: AdmissionAttributes, uid: string, v
         };
   return {
     uid,
-    kind: kindOf(sentForm.apiVersion, sentForm.kind),
-    resource: resourceOf(isSame ? kind.apiVersion : version, kind.plural),
+    kind: kindOf(sent.form.apiVersion, sent.form.kind),
+    resource: resourceOf(sent.apiVersion, kind.plural),
     ...(subresource !== '' && { subResource: subresource }),
     requestKind: kindOf(form.apiVersion, form.kind),
     requestResource: resourceOf(kind.apiVersion, kind.plural),

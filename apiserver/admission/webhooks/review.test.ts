@@ -13,16 +13,16 @@ describe('the answer of a webhook', () => {
     expect(readReview(review(patched(patch)), 'u', true)).toMatchObject({ isAllowed: true, patch });
   });
 
-  it('refuses with 403 where it names no status, and its patch counts for nothing', () => {
+  it('refuses with 400 where it names no status, and its patch counts for nothing', () => {
     const refusal = { ...patched([]), allowed: false, status: { message: 'no' } };
     expect(readReview(review(refusal), 'u', true)).toMatchObject({
       isAllowed: false,
       message: 'no',
-      httpCode: 403,
+      httpCode: 400,
       patch: undefined,
     });
     const status = { code: 200, reason: 'Odd' };
-    expect(readReview(review({ ...refusal, status }), 'u', true)).toMatchObject({ httpCode: 403, message: 'Odd' });
+    expect(readReview(review({ ...refusal, status }), 'u', true)).toMatchObject({ httpCode: 400, message: 'Odd' });
   });
 
   it('has ten warnings of 256 characters at most, and annotations with good keys', () => {

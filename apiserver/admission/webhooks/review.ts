@@ -7,7 +7,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../api/meta/merg
 /** What a webhook says of a request. */
 export interface Verdict {
   readonly isAllowed: boolean;
-  /** Why not, and the HTTP status for the client; 403 where the webhook names none. */
+  /** Why not, and the HTTP status for the client; 400 where the webhook names none, as in Kubernetes. */
   readonly message: string;
   readonly httpCode: number;
   readonly reason: string;
@@ -49,7 +49,7 @@ export function readReview(text: string, uid: string, mutates: boolean): Verdict
   return {
     isAllowed: response.allowed,
     message: cut(textOf(message) || textOf(reason), MESSAGE_CHARACTERS),
-    httpCode: typeof code === 'number' && Number.isInteger(code) && code >= 400 && code < 600 ? code : 403,
+    httpCode: typeof code === 'number' && Number.isInteger(code) && code >= 400 && code < 600 ? code : 400,
     reason: cut(textOf(reason), WARNING_CHARACTERS),
     patch: response.allowed ? patchOf(response, mutates) : undefined,
     warnings: warningsOf(response.warnings),

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../../api/errors/index.ts';
-import { isCustom } from '../../../api/kinds/custom/custom-kind.ts';
 import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
 import { equalValues } from '../../../api/meta/equal.ts';
 import type { AdmissionAttributes, DynamicRules } from '../dynamic.ts';
@@ -9,6 +8,7 @@ import { patchedObject } from './patch.ts';
 import { denied, failed, notForDryRun } from './refusals.ts';
 import { admissionRequest } from './request.ts';
 import { readReview, reviewText, type Verdict, WebhookFailure } from './review.ts';
+import { type SentForm, sentForm } from './sent-form.ts';
 import type { Outcome, WebhookMeter } from './webhook-metrics.ts';
 import type { Webhook } from './webhook-table.ts';
 
@@ -22,6 +22,8 @@ export interface WebhookDeps {
   labelsOfNamespace(name: string): Promise<Readonly<Record<string, string>> | undefined>;
   /** The versions that a kind is served in. */
   versionsOf(kind: Kind): readonly string[];
+  /** The kind in one of these versions. */
+  kindIn(kind: Kind, apiVersion: string): Kind;
   /** Monotonic. */
   now(): number;
 }
@@ -66,12 +68,16 @@ export class WebhookRules implements DynamicRules {
     const again = new Set<Webhook>();
     let { object } = attributes;
     const ask = async (webhook: Webhook, round: number): Promise<void> => {
-      const answer = await this.#judge(webhook, { ...attributes, object }, { phase, round, index: all.indexOf(webhook) });
+      const at = { phase, round, index: all.indexOf(webhook) };
+      const answer = await this.#judge(webhook, { ...attributes, object }, at);
       if (!answer) return;
-      if (answer.object !== undefined && object !== undefined && !equalValues(answer.object, object)) {
+      const mutated = answer.object !== undefined && object !== undefined && !equalValues(answer.object, object);
+      if (mutated) {
         object = answer.object;
         if (round === 0) for (const each of asked) again.add(each);
       }
+      const told = { configuration: webhook.configuration, webhook: webhook.name, mutated };
+      attributes.call.audited?.annotate(annotationKey(webhook, at), JSON.stringify(told));
       if (webhook.isReinvoked) asked.add(webhook);
     };
     for (const webhook of all) await ask(webhook, 0);
@@ -110,6 +116,8 @@ export class WebhookRules implements DynamicRules {
     const version = matchedVersion(webhook, attributes, () => this.#deps.versionsOf(attributes.kind));
     if (version === undefined || !matchesObject(webhook, attributes)) return undefined;
     if (!(await matchesNamespace(webhook, attributes, this.#deps.labelsOfNamespace))) return undefined;
+    const { kind } = attributes;
+    const sent = sentForm(attributes, version === kind.apiVersion ? kind : this.#deps.kindIn(kind, version));
     const beganAt = this.#deps.now();
     const tell = (outcome: Outcome): void => {
       const seconds = (this.#deps.now() - beganAt) / 1000;
@@ -117,7 +125,7 @@ export class WebhookRules implements DynamicRules {
     };
     const annotate = (key: string, value: string): void => attributes.call.audited?.annotate(key, value);
     try {
-      const answer = await this.#ask(webhook, { attributes, version }, at.phase);
+      const answer = await this.#ask(webhook, { attributes, sent }, at.phase);
       if (!answer) return undefined;
       const { verdict } = answer;
       for (const text of verdict.warnings) attributes.call.warn(text);
@@ -129,8 +137,7 @@ export class WebhookRules implements DynamicRules {
       if (!(error instanceof WebhookFailure)) throw error;
       tell(webhook.isIgnoredOnFailure ? 'ignored' : 'failed');
       if (!webhook.isIgnoredOnFailure) throw failed(webhook.name, error);
-      const phase = webhook.type === 'mutating' ? 'mutation' : 'validation';
-      annotate(`failed-open.${phase}.webhook.admission.k8s.io/round_${at.round}_index_${at.index}`, webhook.name);
+      annotate(`failed-open.${annotationKey(webhook, at)}`, webhook.name);
       return undefined;
     }
   }
@@ -138,27 +145,27 @@ export class WebhookRules implements DynamicRules {
   /** Undefined when its conditions are not met. Throws WebhookFailure. */
   async #ask(
     webhook: Webhook,
-    { attributes, version }: { readonly attributes: AdmissionAttributes; readonly version: string },
+    { attributes, sent }: { readonly attributes: AdmissionAttributes; readonly sent: SentForm },
     { endsAt, signal }: Phase,
   ): Promise<Answer | undefined> {
     const uid = randomUUID();
     const { conditions, client, type } = webhook;
-    if (!conditions.isEmpty && !(await conditions.hold(admissionRequest(attributes, uid, version)))) return undefined;
+    if (!conditions.isEmpty && !(await conditions.hold(admissionRequest(attributes, uid, sent)))) return undefined;
     if (attributes.dryRun && !webhook.takesDryRuns) throw notForDryRun(webhook.name);
     const leftMs = Math.min(webhook.timeoutMs, endsAt - this.#deps.now());
     if (leftMs <= 0) throw new WebhookFailure(`the webhooks before it took ${PHASE_MS / 1000} s, the most for all of them`);
-    const text = await client.call(() => reviewText(admissionRequest(attributes, uid, version)), leftMs, signal);
+    const text = await client.call(() => reviewText(admissionRequest(attributes, uid, sent)), leftMs, signal);
     const verdict = readReview(text, uid, type === 'mutating');
     const { patch } = verdict;
     if (!patch || patch.length === 0) return { verdict, object: undefined };
     if (attributes.object === undefined) throw new WebhookFailure('response.patch: a deletion has no object that can be changed');
-    return { verdict, object: completed(attributes, patchedObject(formOf(attributes, version), attributes.object, patch)) };
+    return { verdict, object: completed(attributes, patchedObject(sent, attributes.object, patch)) };
   }
 }
 
-/** The form in which a webhook was sent the object. */
-function formOf({ form, kind }: AdmissionAttributes, version: string) {
-  return isCustom(kind) && form.apiVersion === kind.apiVersion ? { ...form, apiVersion: version } : form;
+/** Kubernetes' key of what the audit log is told of a call. */
+function annotationKey({ type }: Webhook, { round, index }: { readonly round: number; readonly index: number }): string {
+  return `${type === 'mutating' ? 'mutation' : 'validating'}.webhook.admission.k8s.io/round_${round}_index_${index}`;
 }
 
 /** A later webhook sees the object complete. Throws WebhookFailure where a default cannot be filled in. */
