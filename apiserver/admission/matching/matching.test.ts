@@ -82,7 +82,7 @@ describe('a rule of admission', () => {
 
 describe('what a policy is about', () => {
   const pods = { resourceRules: [{ ruleWithOperations: rule(['pods']) }] };
-  const namespaces = (name: string) => (name === 'shop' ? { metadata: { name, labels: { team: 'a' } } } : undefined);
+  const namespaces = (name: string) => (name === 'shop' ? { team: 'a' } : undefined);
   const matches = (match: MatchResources | undefined, attributes: AdmissionAttributes) =>
     resourcesMatch(match, attributes, namespaces);
   const team = { namespaceSelector: { matchLabels: { team: 'a' } } };

@@ -3,6 +3,7 @@ import { groupOf } from '../../../api/kinds/identity.ts';
 import type { Kind } from '../../../api/kinds/kind.ts';
 import type { JsonObject } from '../../../api/meta/merge-patch.ts';
 import type { AdmissionAttributes } from '../dynamic.ts';
+import { versionOf } from '../matching/rules.ts';
 
 const OPTIONS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
@@ -60,5 +61,3 @@ function kindOf(apiVersion: string, kind: string): JsonObject {
 function resourceOf(apiVersion: string, resource: string): JsonObject {
   return { group: groupOf(apiVersion), version: versionOf(apiVersion), resource };
 }
-
-export const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf('/') + 1);

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../../api/errors/index.ts';
+import { splitResource } from '../../../api/kinds/admission-rules.ts';
 import { isCustom } from '../../../api/kinds/custom/custom-kind.ts';
 import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
 import { equalValues } from '../../../api/meta/equal.ts';
 import type { AdmissionAttributes, DynamicRules } from '../dynamic.ts';
-import { matchedVersion, matchesNamespace, matchesObject } from './matching.ts';
+import { type NamespaceLabels, namespaceMatches, objectMatches, selectsAll } from '../matching/match-resources.ts';
+import { matchedVersion } from '../matching/rules.ts';
 import { patchedObject } from './patch.ts';
 import { denied, failed, notForDryRun } from './refusals.ts';
 import { admissionRequest } from './request.ts';
@@ -19,7 +21,9 @@ export interface WebhookDeps {
   readonly mutating: { readonly all: readonly Webhook[] };
   readonly validating: { readonly all: readonly Webhook[] };
   readonly meter: Pick<WebhookMeter, 'called'>;
-  labelsOfNamespace(name: string): Promise<Readonly<Record<string, string>> | undefined>;
+  readonly labelsOfNamespace: NamespaceLabels;
+  /** Waits until the labels of namespaces are not older than the last acknowledged write. */
+  freshNamespaces(): Promise<void>;
   /** The versions that a kind is served in. */
   versionsOf(kind: Kind): readonly string[];
   /** Monotonic. */
@@ -52,7 +56,7 @@ export class WebhookRules implements DynamicRules {
 
   /** Whether a write of the kind may wait for a webhook. */
   mayWait({ plural }: Kind): boolean {
-    const isMeant = (text: string): boolean => text.startsWith('*') || text === plural || text.startsWith(`${plural}/`);
+    const isMeant = (text: string): boolean => ['*', plural].includes(splitResource(text)[0]);
     const { mutating, validating } = this.#deps;
     return [...mutating.all, ...validating.all].some(({ rules }) => rules.some(({ rule }) => rule?.resources?.some(isMeant)));
   }
@@ -108,8 +112,9 @@ export class WebhookRules implements DynamicRules {
     at: { readonly phase: Phase; readonly round: number; readonly index: number },
   ): Promise<Answer | undefined> {
     const version = matchedVersion(webhook, attributes, () => this.#deps.versionsOf(attributes.kind));
-    if (version === undefined || !matchesObject(webhook, attributes)) return undefined;
-    if (!(await matchesNamespace(webhook, attributes, this.#deps.labelsOfNamespace))) return undefined;
+    if (version === undefined || !objectMatches(webhook.objectSelector, attributes)) return undefined;
+    if (!selectsAll(webhook.namespaceSelector)) await this.#deps.freshNamespaces();
+    if (!namespaceMatches(webhook.namespaceSelector, attributes, this.#deps.labelsOfNamespace)) return undefined;
     const beganAt = this.#deps.now();
     const tell = (outcome: Outcome): void => {
       const seconds = (this.#deps.now() - beganAt) / 1000;

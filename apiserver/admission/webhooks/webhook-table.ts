@@ -1,17 +1,26 @@
-import type { MutatingWebhook, MutatingWebhookConfiguration, WebhookClientConfig } from '../../../api/generated/types.ts';
+import type {
+  LabelSelector,
+  MutatingWebhook,
+  MutatingWebhookConfiguration,
+  RuleWithOperations,
+  WebhookClientConfig,
+} from '../../../api/generated/types.ts';
 import { equalValues } from '../../../api/meta/equal.ts';
 import type { Entry } from '../../watch/entry.ts';
 import type { KindCache } from '../../watch/kind-cache.ts';
+import type { MatchPolicy } from '../matching/rules.ts';
 import { Conditions } from './conditions.ts';
-import type { Matched } from './matching.ts';
 import { WebhookClient, type WebhookTarget } from './webhook-client.ts';
 import type { WebhookType } from './webhook-metrics.ts';
 
 /** A webhook that is ready to be called. */
-export interface Webhook extends Matched {
+export interface Webhook {
   readonly name: string;
   readonly type: WebhookType;
-  readonly configuration: string;
+  readonly rules: readonly RuleWithOperations[];
+  readonly policy: MatchPolicy;
+  readonly namespaceSelector: LabelSelector | undefined;
+  readonly objectSelector: LabelSelector | undefined;
   readonly conditions: Conditions;
   readonly isIgnoredOnFailure: boolean;
   /** It is asked for dry runs, too. */
@@ -57,22 +66,21 @@ export class WebhookTable {
   }
 
   #read(entry: Entry): void {
-    const { metadata, webhooks = [] } = this.#cache.decoder.decode(entry) as MutatingWebhookConfiguration;
+    const { webhooks = [] } = this.#cache.decoder.decode(entry) as MutatingWebhookConfiguration;
     const before = this.#byKey.get(entry.key) ?? [];
-    const next = webhooks.map((each) => this.#webhook(metadata?.name ?? '', each, before));
+    const next = webhooks.map((each) => this.#webhook(each, before));
     this.#put(entry.key, next);
   }
 
-  #webhook(configuration: string, given: MutatingWebhook, before: readonly Webhook[]): Webhook {
+  #webhook(given: MutatingWebhook, before: readonly Webhook[]): Webhook {
     const { name = '', clientConfig = {}, timeoutSeconds = 10, sideEffects = '' } = given;
     // Its connections outlive a change of the rest.
     const same = before.find((each) => each.name === name && equalValues(each.clientConfig, clientConfig));
     return {
       name,
       type: this.#type,
-      configuration,
       rules: given.rules ?? [],
-      matchesAnyVersion: given.matchPolicy !== 'Exact',
+      policy: given.matchPolicy === 'Exact' ? 'Exact' : 'Equivalent',
       namespaceSelector: given.namespaceSelector,
       objectSelector: given.objectSelector,
       conditions: new Conditions(given.matchConditions ?? []),
