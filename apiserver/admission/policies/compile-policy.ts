@@ -115,7 +115,7 @@ export function compilePolicy({ metadata, spec = {} }: ValidatingAdmissionPolicy
   return { policy, violations: work.violations };
 }
 
-/** The conditions of a webhook, compiled over what there is before anything was judged. */
+/** Compiles the match conditions of a webhook, which know no parameters, variables and namespaces. */
 export function compileMatchConditions(
   path: string,
   matchConditions: readonly MatchCondition[],

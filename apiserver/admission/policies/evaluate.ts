@@ -189,8 +189,8 @@ function messageOf(expression: Expression | undefined, scope: Scope, variables: 
   }
 }
 
-export function newBudget(): Budget {
-  return new Budget(REQUEST_STEPS, 'the policies of a request');
+export function newBudget(steps = REQUEST_STEPS): Budget {
+  return new Budget(steps, 'the expressions of a request');
 }
 
 function shown(source: string): string {

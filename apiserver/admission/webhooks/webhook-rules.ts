@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../../api/errors/index.ts';
 import { splitResource } from '../../../api/kinds/admission-rules.ts';
-import { isCustom } from '../../../api/kinds/custom/custom-kind.ts';
 import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
 import { equalValues } from '../../../api/meta/equal.ts';
 import type { AdmissionAttributes, DynamicRules } from '../dynamic.ts';
 import { type NamespaceLabels, namespaceMatches, objectMatches, selectsAll } from '../matching/match-resources.ts';
+import { formIn, RequestObjects } from '../matching/request.ts';
 import { matchedVersion } from '../matching/rules.ts';
 import { patchedObject } from './patch.ts';
 import { denied, failed, notForDryRun } from './refusals.ts';
-import { admissionRequest } from './request.ts';
 import { readReview, reviewText, type Verdict, WebhookFailure } from './review.ts';
 import type { Outcome, WebhookMeter } from './webhook-metrics.ts';
 import type { Webhook } from './webhook-table.ts';
@@ -148,22 +147,18 @@ export class WebhookRules implements DynamicRules {
   ): Promise<Answer | undefined> {
     const uid = randomUUID();
     const { conditions, client, type } = webhook;
-    if (!conditions.isEmpty && !(await conditions.hold(admissionRequest(attributes, uid, version)))) return undefined;
+    const objects = new RequestObjects(attributes, { uid, version });
+    if (!conditions.isEmpty && !(await conditions.hold(objects))) return undefined;
     if (attributes.dryRun && !webhook.takesDryRuns) throw notForDryRun(webhook.name);
     const leftMs = Math.min(webhook.timeoutMs, endsAt - this.#deps.now());
     if (leftMs <= 0) throw new WebhookFailure(`the webhooks before it took ${PHASE_MS / 1000} s, the most for all of them`);
-    const text = await client.call(() => reviewText(admissionRequest(attributes, uid, version)), leftMs, signal);
+    const text = await client.call(() => reviewText(objects), leftMs, signal);
     const verdict = readReview(text, uid, type === 'mutating');
     const { patch } = verdict;
     if (!patch || patch.length === 0) return { verdict, object: undefined };
     if (attributes.object === undefined) throw new WebhookFailure('response.patch: a deletion has no object that can be changed');
-    return { verdict, object: completed(attributes, patchedObject(formOf(attributes, version), attributes.object, patch)) };
+    return { verdict, object: completed(attributes, patchedObject(formIn(attributes, version), attributes.object, patch)) };
   }
-}
-
-/** The form in which a webhook was sent the object. */
-function formOf({ form, kind }: AdmissionAttributes, version: string) {
-  return isCustom(kind) && form.apiVersion === kind.apiVersion ? { ...form, apiVersion: version } : form;
 }
 
 /** A later webhook sees the object complete. Throws WebhookFailure where a default cannot be filled in. */
