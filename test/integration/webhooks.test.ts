@@ -110,7 +110,7 @@ describe('a validating webhook', () => {
     expect(hooks.asked(path)).toHaveLength(1);
   });
 
-  it('of several that refuse the first in order counts, and they are called side by side', async () => {
+  it('is called beside others, and of several refusals the first in order counts', async () => {
     let together = 0;
     let most = 0;
     const slow =
@@ -136,7 +136,7 @@ describe('a validating webhook', () => {
     expect(warnings).toEqual(['mind the gap']);
   });
 
-  it('hears of dry runs', async () => {
+  it('is told that a request is a dry run', async () => {
     const { path } = await register('Validating', allow, { sideEffects: 'NoneOnDryRun' });
     await server.client.objects.create('ConfigMap', mapOf('dry'), { dryRun: ['All'] });
     expect(hooks.asked(path)).toMatchObject([{ dryRun: true, options: { dryRun: ['All'] } }]);
@@ -189,7 +189,7 @@ describe('a bad webhook', () => {
       { clientConfig: { service: { namespace: 'default', name: 'none' } } },
       'service "none" in namespace "default" not found',
     ],
-  ])('%s is told in one sentence, and ignored where it may be', async (_what, type, handler, changes, why) => {
+  ])('%s fails the request with one sentence, unless its failurePolicy is Ignore', async (_what, type, handler, changes, why) => {
     const { name } = await register(type, handler, { ...changes, failurePolicy: 'Fail' });
     const refusal = await create('refused').catch((error: unknown) => error);
     expect(refusal).toMatchObject({
@@ -216,7 +216,7 @@ describe('a bad webhook', () => {
     await expect(create('untrusted')).rejects.toThrow(/failed calling webhook .*certificate/);
   });
 
-  it('that writes what it is called for ends by its time, and what it did is plain', async () => {
+  it('that writes objects that it is called for runs into its time-out', async () => {
     let depth = 0;
     const { path } = await register(
       'Validating',
@@ -280,13 +280,36 @@ describe('mutating webhooks', () => {
   it('are called once more when a later one has changed the object, where they want it', async () => {
     const again = await register('Mutating', () => ({ allowed: true }), { reinvocationPolicy: 'IfNeeded' }, 'again-a');
     const never = await register('Mutating', () => ({ allowed: true }), {}, 'again-b');
-    await register('Mutating', set('late', 'yes'), { reinvocationPolicy: 'IfNeeded' }, 'again-c');
+    const changes = await register('Mutating', set('late', 'yes'), { reinvocationPolicy: 'IfNeeded' }, 'again-c');
+    await register('Mutating', set('late', 'yes'), {}, 'again-d');
     await create('again', { a: 'b' });
     expect(hooks.asked(again.path).map(({ object }) => (object as JsonObject).data)).toEqual([
       { a: 'b' },
       { a: 'b', late: 'yes' },
     ]);
     expect(hooks.asked(never.path)).toHaveLength(1);
+    // The last patch leaves the object as it is.
+    expect(hooks.asked(changes.path)).toHaveLength(1);
+  });
+
+  it('get and change objects in the older version that their rule names', async () => {
+    const { path } = await register(
+      'Mutating',
+      () => patchOf([{ op: 'add', path: '/spec/targetCPUUtilizationPercentage', value: 70 }]),
+      {
+        rules: [{ ...configMaps, apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers'] }],
+      },
+    );
+    const scaler = await server.client.objects.create('HorizontalPodAutoscaler', {
+      metadata: { namespace: 'default', name: 'scaler' },
+      spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
+    });
+    expect(hooks.asked(path)).toMatchObject([
+      { kind: { version: 'v1' }, requestKind: { version: 'v2' }, object: { apiVersion: 'autoscaling/v1' } },
+    ]);
+    expect(scaler.spec).toMatchObject({
+      metrics: [{ resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 70 } } }],
+    });
   });
 
   it('make objects that are validated as all others', async () => {

@@ -9,7 +9,6 @@ import { matchedVersion, namedRuleMatches } from './rules.ts';
 
 const call = {
   identity: { user: 'jane', groups: ['devs'] },
-  authorizer: { allows: () => true, mayPath: () => true },
   warn: () => {},
 };
 
@@ -126,6 +125,7 @@ describe('what a policy is about', () => {
     expect(matches(team, request({ kindName: 'Namespace', operation: 'DELETE', object: undefined, previous: object }))).toBe(
       true,
     );
+    expect(matches(team, request({ kindName: 'Namespace', subresource: 'status', name: 'shop' }))).toBe(true);
     expect(matches(team, request({ kindName: 'PersistentVolume' }))).toBe(true);
   });
 

@@ -28,7 +28,6 @@ export interface Named {
 export interface CompiledPolicy {
   readonly name: string;
   readonly fails: boolean;
-  readonly hasParams: boolean;
   readonly matchConditions: readonly Named[];
   readonly variables: readonly Named[];
   readonly validations: readonly CompiledValidation[];
@@ -105,7 +104,6 @@ export function compilePolicy({ metadata, spec = {} }: ValidatingAdmissionPolicy
   const policy: CompiledPolicy = {
     name: metadata?.name ?? '',
     fails: spec.failurePolicy !== 'Ignore',
-    hasParams: spec.paramKind !== undefined && spec.paramKind !== null,
     matchConditions,
     variables,
     validations,

@@ -13,7 +13,7 @@ import { readReview, reviewText, type Verdict, WebhookFailure } from './review.t
 import type { Outcome, WebhookMeter } from './webhook-metrics.ts';
 import type { Webhook } from './webhook-table.ts';
 
-/** All webhooks of one type for one request together: what is left when it is over counts as failed. */
+/** The time for all webhooks of one type of a request. Those that it leaves none have failed. */
 const PHASE_MS = 30_000;
 
 export interface WebhookDeps {
@@ -35,7 +35,7 @@ interface Phase {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The answer of a webhook that was asked; undefined for one that the request does not concern, or that was ignored. */
+/** The answer of a webhook that was called. */
 interface Answer {
   readonly verdict: Verdict;
   readonly object: ApiObject | undefined;
@@ -60,7 +60,10 @@ export class WebhookRules implements DynamicRules {
     return [...mutating.all, ...validating.all].some(({ rules }) => rules.some(({ rule }) => rule?.resources?.some(isMeant)));
   }
 
-  /** In order of configurations and webhooks; those that want it once more when a later one has changed the object. */
+  /**
+   * Calls the webhooks in the order of configurations, and once more those with the reinvocationPolicy "IfNeeded" whose
+   * object a later one has changed.
+   */
   async mutate(attributes: AdmissionAttributes): Promise<ApiObject | undefined> {
     const { all } = this.#deps.mutating;
     if (all.length === 0) return undefined;
@@ -98,13 +101,15 @@ export class WebhookRules implements DynamicRules {
   }
 
   #phase({ call }: AdmissionAttributes, own?: AbortSignal): Phase {
-    const { signal } = call as { readonly signal?: AbortSignal };
-    const signals = [signal, own].filter((each) => each !== undefined);
+    const signals = [call.signal, own].filter((each) => each !== undefined);
     const joined = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
     return { endsAt: this.#deps.now() + PHASE_MS, signal: joined };
   }
 
-  /** Asks one webhook, where the request concerns it. Throws the refusal. */
+  /**
+   * Calls a webhook whose rules and selectors match the request. Undefined for one that is not called, or whose failure
+   * is ignored. Throws the refusal.
+   */
   async #judge(
     webhook: Webhook,
     attributes: AdmissionAttributes,
