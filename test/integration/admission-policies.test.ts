@@ -155,6 +155,7 @@ describe('a ValidatingAdmissionPolicy', () => {
     await secret('ab');
     await enforce(spec, { paramRef, validationActions: ['Warn'] });
     await expect(secret('abc')).rejects.toMatchObject(refusal('failed to configure binding: no params found'));
+    await enforce(spec, { paramRef });
     await create(map('limits', { most: '3' }));
     await secret('abc');
     await expect(secret('abcd')).rejects.toMatchObject(refusal('failed expression: size(object.metadata.name)'));

@@ -340,7 +340,13 @@ describe('mutating webhooks', () => {
 
 it('conditions that do not compile are refused with the configuration', async () => {
   const refusal = register('Validating', allow, { matchConditions: [{ name: 'a', expression: 'object.' }] });
-  await expect(refusal).rejects.toMatchObject({ message: expect.stringContaining('webhooks[0].matchConditions[0].expression') });
+  const wrong = { message: expect.stringContaining('webhooks[0].matchConditions[0].expression') };
+  await expect(refusal).rejects.toMatchObject(wrong);
+  await register('Validating', allow, { matchConditions: [{ name: 'a', expression: 'true' }] });
+  const [kind, name] = made.at(-1)!;
+  const { webhooks } = (await server.client.objects.get(kind, { name })) as { webhooks?: JsonObject[] };
+  const change = { webhooks: [{ ...webhooks![0], matchConditions: [{ name: 'a', expression: 'object.' }] }] };
+  await expect(server.client.objects.patch(kind, { name }, change)).rejects.toMatchObject(wrong);
 });
 
 it('calls, refusals and failures are measured by webhook', async () => {
