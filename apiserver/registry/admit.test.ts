@@ -15,7 +15,6 @@ const at = { namespace: 'default', name: 'a' };
 const nothing = { create: async () => {} };
 const call = {
   identity: { user: 'jane', groups: [] },
-  authorizer: { allows: () => true, mayPath: () => true },
   warn: () => {},
 };
 const context = { user: 'jane', manager: 'm', dryRun: false, admitted: call };
@@ -103,14 +102,14 @@ describe('dynamic admission of writes', () => {
     expect(await stored()).toBe(left);
   });
 
-  it('asks no rule about a dry run differently, and stores nothing then', async () => {
+  it('shows a dry run to the rules, and stores nothing', async () => {
     const { create, stored, seen } = createStore();
     await create('one', { ...context, dryRun: true });
     expect(seen).toHaveLength(2);
     expect(await stored()).toBeUndefined();
   });
 
-  it('leaves the writes of the server itself, and all while the rules are idle, alone', async () => {
+  it('asks no rule about writes of the server itself, and none that is idle', async () => {
     const { createByServer, seen } = createStore();
     await createByServer();
     expect(seen).toEqual([]);

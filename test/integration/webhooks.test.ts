@@ -119,7 +119,7 @@ describe('a validating webhook', () => {
     expect(hooks.asked(path)).toHaveLength(1);
   });
 
-  it('of several that refuse the first in order counts, and they are called side by side', async () => {
+  it('is called beside others, and of several refusals the first in order counts', async () => {
     let together = 0;
     let most = 0;
     const slow =
@@ -146,7 +146,7 @@ describe('a validating webhook', () => {
     expect(warnings).toEqual(['mind the gap: warned', 'mind the gap: refused']);
   });
 
-  it('hears of dry runs', async () => {
+  it('is told that a request is a dry run', async () => {
     const { path } = await register('Validating', allow, { sideEffects: 'NoneOnDryRun' });
     await server.client.objects.create('ConfigMap', mapOf('dry'), { dryRun: ['All'] });
     expect(hooks.asked(path)).toMatchObject([{ dryRun: true, options: { dryRun: ['All'] } }]);
@@ -199,7 +199,7 @@ describe('a bad webhook', () => {
       { clientConfig: { service: { namespace: 'default', name: 'none' } } },
       'service "none" in namespace "default" not found',
     ],
-  ])('%s is told in one sentence, and ignored where it may be', async (_what, type, handler, changes, why) => {
+  ])('%s fails the request with one sentence, unless its failurePolicy is Ignore', async (_what, type, handler, changes, why) => {
     const { name } = await register(type, handler, { ...changes, failurePolicy: 'Fail' });
     const refusal = await create('refused').catch((error: unknown) => error);
     expect(refusal).toMatchObject({
@@ -228,7 +228,7 @@ describe('a bad webhook', () => {
     await expect(create('untrusted')).rejects.toThrow(/failed calling webhook .*certificate/);
   });
 
-  it('that writes what it is called for ends by its time, and what it did is plain', async () => {
+  it('that writes objects that it is called for runs into its time-out', async () => {
     let depth = 0;
     const { path } = await register(
       'Validating',
@@ -292,42 +292,44 @@ describe('mutating webhooks', () => {
   it('are called once more when a later one has changed the object, where they want it', async () => {
     const again = await register('Mutating', () => ({ allowed: true }), { reinvocationPolicy: 'IfNeeded' }, 'again-a');
     const never = await register('Mutating', () => ({ allowed: true }), {}, 'again-b');
-    await register('Mutating', set('late', 'yes'), { reinvocationPolicy: 'IfNeeded' }, 'again-c');
+    const changes = await register('Mutating', set('late', 'yes'), { reinvocationPolicy: 'IfNeeded' }, 'again-c');
+    await register('Mutating', set('late', 'yes'), {}, 'again-d');
     await create('again', { a: 'b' });
     expect(hooks.asked(again.path).map(({ object }) => (object as JsonObject).data)).toEqual([
       { a: 'b' },
       { a: 'b', late: 'yes' },
     ]);
     expect(hooks.asked(never.path)).toHaveLength(1);
+    // The last patch leaves the object as it is.
+    expect(hooks.asked(changes.path)).toHaveLength(1);
     const told = (of: string, mutated: boolean) => JSON.stringify({ configuration: of, webhook: `${of}.example.com`, mutated });
     expect(audits('again')).toEqual({
       'mutation.webhook.admission.k8s.io/round_0_index_0': told('again-a', false),
       'mutation.webhook.admission.k8s.io/round_0_index_1': told('again-b', false),
       'mutation.webhook.admission.k8s.io/round_0_index_2': told('again-c', true),
+      'mutation.webhook.admission.k8s.io/round_0_index_3': told('again-d', false),
       'mutation.webhook.admission.k8s.io/round_1_index_0': told('again-a', false),
     });
   });
 
-  it('see and change objects in the version that their rules name', async () => {
-    const rules = [{ ...configMaps, apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers'] }];
-    const replace = { op: 'replace', path: '/spec/targetCPUUtilizationPercentage', value: 70 };
-    const { path } = await register('Mutating', () => patchOf([replace]), { rules });
-    const cpu = (averageUtilization: number) => [
-      { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } } },
-    ];
-    const spec = { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }, maxReplicas: 3, metrics: cpu(50) };
-    const object = { metadata: { namespace: 'default', name: 'older' }, spec };
-    const stored = await server.client.objects.create('HorizontalPodAutoscaler', object);
-    expect(stored).toMatchObject({ spec: { metrics: cpu(70) } });
-    const form = (version: string) => ({ group: 'autoscaling', version, kind: 'HorizontalPodAutoscaler' });
-    expect(hooks.asked(path)).toMatchObject([
+  it('get and change objects in the older version that their rule names', async () => {
+    const { path } = await register(
+      'Mutating',
+      () => patchOf([{ op: 'add', path: '/spec/targetCPUUtilizationPercentage', value: 70 }]),
       {
-        kind: form('v1'),
-        requestKind: form('v2'),
-        resource: { version: 'v1' },
-        object: { apiVersion: 'autoscaling/v1', spec: { targetCPUUtilizationPercentage: 50 } },
+        rules: [{ ...configMaps, apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers'] }],
       },
+    );
+    const scaler = await server.client.objects.create('HorizontalPodAutoscaler', {
+      metadata: { namespace: 'default', name: 'scaler' },
+      spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
+    });
+    expect(hooks.asked(path)).toMatchObject([
+      { kind: { version: 'v1' }, requestKind: { version: 'v2' }, object: { apiVersion: 'autoscaling/v1' } },
     ]);
+    expect(scaler.spec).toMatchObject({
+      metrics: [{ resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 70 } } }],
+    });
   });
 
   it('make objects that are validated as all others', async () => {
@@ -358,7 +360,13 @@ describe('mutating webhooks', () => {
 
 it('conditions that do not compile are refused with the configuration', async () => {
   const refusal = register('Validating', allow, { matchConditions: [{ name: 'a', expression: 'object.' }] });
-  await expect(refusal).rejects.toMatchObject({ message: expect.stringContaining('webhooks[0].matchConditions[0].expression') });
+  const wrong = { message: expect.stringContaining('webhooks[0].matchConditions[0].expression') };
+  await expect(refusal).rejects.toMatchObject(wrong);
+  await register('Validating', allow, { matchConditions: [{ name: 'a', expression: 'true' }] });
+  const [kind, name] = made.at(-1)!;
+  const { webhooks } = (await server.client.objects.get(kind, { name })) as { webhooks?: JsonObject[] };
+  const change = { webhooks: [{ ...webhooks![0], matchConditions: [{ name: 'a', expression: 'object.' }] }] };
+  await expect(server.client.objects.patch(kind, { name }, change)).rejects.toMatchObject(wrong);
   const asked = register('Validating', allow, {
     matchConditions: [{ name: 'a', expression: "authorizer.path('/').check('x')" }],
   });

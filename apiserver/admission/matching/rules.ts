@@ -1,4 +1,5 @@
 import type { NamedRuleWithOperations, RuleWithOperations } from '../../../api/generated/types.ts';
+import { splitResource } from '../../../api/kinds/admission-rules.ts';
 import { groupOf } from '../../../api/kinds/identity.ts';
 import type { AdmissionAttributes } from '../dynamic.ts';
 
@@ -8,6 +9,22 @@ const ALL = '*';
 export type MatchPolicy = 'Exact' | 'Equivalent';
 
 type Request = Pick<AdmissionAttributes, 'operation' | 'kind' | 'subresource' | 'name'>;
+
+/**
+ * The apiVersion by which one of the rules means a request: that of the request, or, for "Equivalent", another one that
+ * the kind is served in. Undefined when no rule does. The other versions are read when they are needed.
+ */
+export function matchedVersion(
+  { rules, policy }: { readonly rules: readonly RuleWithOperations[]; readonly policy: MatchPolicy },
+  request: Request,
+  otherVersions: () => readonly string[],
+): string | undefined {
+  const { kind } = request;
+  const isMeant = (apiVersion: string): boolean =>
+    rules.some((rule) => ruleMatches(rule, { ...request, kind: { ...kind, apiVersion } }, 'Exact'));
+  if (isMeant(kind.apiVersion)) return kind.apiVersion;
+  return policy === 'Exact' || rules.length === 0 ? undefined : otherVersions().find(isMeant);
+}
 
 /**
  * Whether a request is one of those that a rule means, as Kubernetes has it. With "Equivalent" a rule that names
@@ -40,11 +57,8 @@ function names(words: readonly string[], word: string): boolean {
 
 /** A text without "/" means objects; behind "/" stands the subresource, where "*" means any, and the object too. */
 function namesResource(text: string, { kind, subresource }: Request): boolean {
-  const slash = text.indexOf('/');
-  const resource = slash < 0 ? text : text.slice(0, slash);
-  if (resource !== ALL && resource !== kind.plural) return false;
-  const part = slash < 0 ? '' : text.slice(slash + 1);
-  return part === subresource || part === ALL;
+  const [resource, part = ''] = splitResource(text);
+  return (resource === ALL || resource === kind.plural) && (part === ALL || part === subresource);
 }
 
 /** A Namespace belongs to the cluster, as every kind without namespaces. */

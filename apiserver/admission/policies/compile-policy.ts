@@ -29,7 +29,6 @@ export interface Named {
 export interface CompiledPolicy {
   readonly name: string;
   readonly fails: boolean;
-  readonly hasParams: boolean;
   readonly matchConditions: readonly Named[];
   readonly variables: readonly Named[];
   readonly validations: readonly CompiledValidation[];
@@ -101,7 +100,6 @@ export function compilePolicy({ metadata, spec = {} }: ValidatingAdmissionPolicy
   const policy: CompiledPolicy = {
     name: metadata?.name ?? '',
     fails: spec.failurePolicy !== 'Ignore',
-    hasParams: spec.paramKind !== undefined && spec.paramKind !== null,
     matchConditions,
     variables,
     validations,
@@ -109,6 +107,18 @@ export function compilePolicy({ metadata, spec = {} }: ValidatingAdmissionPolicy
     weight: work.weight,
   };
   return { policy, violations: work.violations };
+}
+
+/** Compiles the match conditions of a webhook, which know no parameters, variables and namespaces. */
+export function compileMatchConditions(
+  path: string,
+  matchConditions: readonly MatchCondition[],
+): { readonly conditions: readonly Named[]; readonly violations: readonly FieldViolation[] } {
+  const work = new Compiling();
+  const { object, oldObject, request } = SHARED;
+  const compiler = expressionCompiler({ variables: { object, oldObject, request } });
+  const conditions = compileConditions(work, { path, matchConditions }, compiler);
+  return { conditions, violations: work.violations };
 }
 
 function compileConditions(

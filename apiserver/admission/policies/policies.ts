@@ -1,10 +1,10 @@
-import type { Namespace, ValidatingAdmissionPolicyBinding } from '../../../api/generated/types.ts';
+import type { ValidatingAdmissionPolicyBinding } from '../../../api/generated/types.ts';
 import { createLru } from '../../../api/meta/lru.ts';
 import type { JsonObject } from '../../../api/meta/merge-patch.ts';
 import type { MetricsRegistry } from '../../../api/metrics/index.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { AdmissionAttributes, DynamicRules } from '../dynamic.ts';
-import { resourcesMatch } from '../matching/match-resources.ts';
+import { type NamespaceLabels, namespaceLabels, resourcesMatch } from '../matching/match-resources.ts';
 import { RequestObjects } from '../matching/request.ts';
 import type { compilePolicy } from './compile-policy.ts';
 import type { judge, Scope } from './evaluate.ts';
@@ -34,6 +34,7 @@ export class Policies implements DynamicRules {
   readonly #registry: Registry;
   readonly #index: PolicyIndex;
   readonly #meters: PolicyMeters;
+  readonly #labelsOfNamespace: NamespaceLabels;
   readonly #forms = new JsonForms();
   /** By name and version of the policy. */
   readonly #compiled = createLru<Compiled>(KEPT_CHARACTERS, ({ policy }) => LEAST_WEIGHT + policy.weight);
@@ -45,6 +46,7 @@ export class Policies implements DynamicRules {
       registry.store('ValidatingAdmissionPolicyBinding').cache,
     );
     this.#meters = new PolicyMeters(metrics);
+    this.#labelsOfNamespace = namespaceLabels(registry.store('Namespace'));
   }
 
   /** Begins to follow policies and bindings; the returned function ends it. */
@@ -60,7 +62,7 @@ export class Policies implements DynamicRules {
   validate(attributes: AdmissionAttributes): Promise<void> | undefined {
     let concerned: BoundPolicy[] | undefined;
     for (const bound of this.#index.bound) {
-      if (!resourcesMatch(bound.policy.spec?.matchConstraints, attributes, this.#namespace)) continue;
+      if (!resourcesMatch(bound.policy.spec?.matchConstraints, attributes, this.#labelsOfNamespace)) continue;
       concerned ??= [];
       concerned.push(bound);
     }
@@ -74,7 +76,7 @@ export class Policies implements DynamicRules {
     for (const bound of concerned) {
       const beganAt = performance.now();
       for (const binding of bound.bindings)
-        if (resourcesMatch(binding.spec?.matchResources ?? undefined, attributes, this.#namespace))
+        if (resourcesMatch(binding.spec?.matchResources ?? undefined, attributes, this.#labelsOfNamespace))
           await this.#judgeBinding(judging, bound, binding);
       this.#meters.took(bound.name, (performance.now() - beganAt) / 1000);
     }
@@ -124,12 +126,6 @@ export class Policies implements DynamicRules {
     }
     return compiled;
   }
-
-  readonly #namespace = (name: string): Namespace | undefined => {
-    const store = this.#registry.store('Namespace');
-    const entry = store.cache.get(store.key({ namespace: '', name }));
-    return entry && store.cache.decoder.decode(entry);
-  };
 
   /** Null for what is in no namespace. */
   #namespaceJson({ kind, namespace }: AdmissionAttributes): JsonObject | null {

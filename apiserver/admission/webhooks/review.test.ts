@@ -4,6 +4,7 @@ import { readReview } from './review.ts';
 const review = (response: unknown, rest: object = {}): string =>
   JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response, ...rest });
 const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64');
+const deep = Buffer.from(`${'['.repeat(200)}${']'.repeat(200)}`).toString('base64');
 const allowed = { uid: 'u', allowed: true };
 const patched = (operations: unknown) => ({ ...allowed, patchType: 'JSONPatch', patch: base64(operations) });
 
@@ -36,6 +37,14 @@ describe('the answer of a webhook', () => {
     expect(verdict.auditAnnotations.good).toHaveLength(1_027);
   });
 
+  it('has a message of 4,096 characters at most, and twenty annotations', () => {
+    const auditAnnotations = Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`k${i}`, 'v']));
+    const status = { message: 'm'.repeat(5_000) };
+    const verdict = readReview(review({ uid: 'u', allowed: false, status, auditAnnotations }), 'u', false);
+    expect(verdict.message).toHaveLength(4_099);
+    expect(Object.keys(verdict.auditAnnotations)).toHaveLength(20);
+  });
+
   it.each<[string, string, string]>([
     ['no JSON', 'x', 'the answer is no JSON'],
     ['a list', '[]', 'the answer is no JSON object'],
@@ -48,6 +57,7 @@ describe('the answer of a webhook', () => {
     ['a type without a patch', review({ ...allowed, patchType: 'JSONPatch' }), 'without response.patch'],
     ['a patch that is no base64', review({ ...patched([]), patch: '{}' }), 'is no base64'],
     ['a patch that is no list', review(patched({})), 'response.patch cannot be read'],
+    ['a patch of too many levels', review({ ...patched([]), patch: deep }), 'levels deep'],
     ['an operation that is none', review(patched([{ op: 'what', path: '' }])), 'operation 0'],
   ])('with %s is a failure', (_what, text, why) => {
     expect(() => readReview(text, 'u', true)).toThrow(why);

@@ -1,6 +1,7 @@
 import { isTooDeep, tooDeepText } from '../../../api/meta/json-depth.ts';
 import { type JsonPatchOperation, parseJsonPatch } from '../../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../api/meta/merge-patch.ts';
+import type { RequestObjects } from '../matching/request.ts';
 
 // AdmissionReview of admission.k8s.io/v1: what is asked of a webhook, and what it answers. Pure.
 
@@ -33,8 +34,8 @@ const ANNOTATION_CHARACTERS = 1_024;
 const ANNOTATION_KEY = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 
 /** The text to send. */
-export function reviewText(request: JsonObject): string {
-  return JSON.stringify({ kind: KIND, apiVersion: VERSION, request });
+export function reviewText({ request, object, oldObject }: RequestObjects): string {
+  return JSON.stringify({ kind: KIND, apiVersion: VERSION, request: { ...request, object, oldObject } });
 }
 
 /** Reads the answer to the request of that uid. Throws WebhookFailure. */
