@@ -27,8 +27,10 @@ export interface AdmittedCall {
 /** A write that is about to be stored, or a call to a subresource. */
 export interface AdmissionAttributes {
   readonly operation: Operation;
-  /** The kind of the resource that the request names, in the request's version. */
+  /** The kind of the resource that the request names: as it is stored, or in a version that users added. */
   readonly kind: Kind;
+  /** The apiVersion of the request, where that is converted into the stored one. */
+  readonly requested?: string | undefined;
   /** "" or "status", "scale", "binding", "eviction" ... */
   readonly subresource: string;
   /** How `object` and `previous` are written. */

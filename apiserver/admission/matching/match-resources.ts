@@ -2,7 +2,7 @@ import type { LabelSelector, MatchResources, Namespace } from '../../../api/gene
 import { isKind } from '../../../api/kinds/index.ts';
 import { labelSelectorMatches } from '../../../api/meta/labels.ts';
 import type { AdmissionAttributes } from '../dynamic.ts';
-import { type MatchPolicy, namedRuleMatches } from './rules.ts';
+import { type MatchPolicy, namedRuleMatches, namedRuleVersion } from './rules.ts';
 
 /** Gives a namespace by its name, as the server's cache has it. */
 export type NamespaceReader = (name: string) => Namespace | undefined;
@@ -13,12 +13,24 @@ export function resourcesMatch(
   attributes: AdmissionAttributes,
   readNamespace: NamespaceReader,
 ): boolean {
-  if (!match) return true;
+  return matchedVersion(match, attributes, readNamespace) !== undefined;
+}
+
+/** The apiVersion in which `match` means the request; undefined when it does not. */
+export function matchedVersion(
+  match: MatchResources | undefined,
+  attributes: AdmissionAttributes,
+  readNamespace: NamespaceReader,
+): string | undefined {
+  const own = attributes.kind.apiVersion;
+  if (!match) return own;
   const { resourceRules = [], excludeResourceRules = [] } = match;
   const policy: MatchPolicy = match.matchPolicy === 'Exact' ? 'Exact' : 'Equivalent';
-  if (excludeResourceRules.some((each) => namedRuleMatches(each, attributes, policy))) return false;
-  if (resourceRules.length > 0 && !resourceRules.some((each) => namedRuleMatches(each, attributes, policy))) return false;
-  return namespaceMatches(match.namespaceSelector, attributes, readNamespace) && objectMatches(match.objectSelector, attributes);
+  if (excludeResourceRules.some((each) => namedRuleMatches(each, attributes, policy))) return undefined;
+  const versions = resourceRules.map((each) => namedRuleVersion(each, attributes, policy));
+  const version = resourceRules.length === 0 || versions.includes(own) ? own : versions.find((each) => each !== undefined);
+  if (version === undefined || !namespaceMatches(match.namespaceSelector, attributes, readNamespace)) return undefined;
+  return objectMatches(match.objectSelector, attributes) ? version : undefined;
 }
 
 /**

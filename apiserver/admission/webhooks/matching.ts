@@ -25,8 +25,10 @@ export function matchedVersion(
   attributes: AdmissionAttributes,
   otherVersions: () => readonly string[],
 ): string | undefined {
-  const { apiVersion } = attributes.kind;
+  const { kind, requested } = attributes;
+  const { apiVersion } = kind;
   if (rules.some((rule) => isMeant(rule, attributes, apiVersion))) return apiVersion;
+  if (requested !== undefined && rules.some((rule) => isMeant(rule, attributes, requested))) return requested;
   if (!matchesAnyVersion || rules.length === 0) return undefined;
   return otherVersions().find((other) => rules.some((rule) => isMeant(rule, attributes, other)));
 }

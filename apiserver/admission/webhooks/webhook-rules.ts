@@ -4,6 +4,7 @@ import { isCustom } from '../../../api/kinds/custom/custom-kind.ts';
 import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
 import { equalValues } from '../../../api/meta/equal.ts';
 import type { AdmissionAttributes, DynamicRules } from '../dynamic.ts';
+import { conversionTo, inVersion } from '../matching/in-version.ts';
 import { matchedVersion, matchesNamespace, matchesObject } from './matching.ts';
 import { patchedObject } from './patch.ts';
 import { denied, failed, notForDryRun } from './refusals.ts';
@@ -142,23 +143,36 @@ export class WebhookRules implements DynamicRules {
     { endsAt, signal }: Phase,
   ): Promise<Answer | undefined> {
     const uid = randomUUID();
+    const seen = inVersion(attributes, version);
     const { conditions, client, type } = webhook;
-    if (!conditions.isEmpty && !(await conditions.hold(admissionRequest(attributes, uid, version)))) return undefined;
+    if (!conditions.isEmpty && !(await conditions.hold(admissionRequest(seen, uid, version)))) return undefined;
     if (attributes.dryRun && !webhook.takesDryRuns) throw notForDryRun(webhook.name);
     const leftMs = Math.min(webhook.timeoutMs, endsAt - this.#deps.now());
     if (leftMs <= 0) throw new WebhookFailure(`the webhooks before it took ${PHASE_MS / 1000} s, the most for all of them`);
-    const text = await client.call(() => reviewText(admissionRequest(attributes, uid, version)), leftMs, signal);
+    const text = await client.call(() => reviewText(admissionRequest(seen, uid, version)), leftMs, signal);
     const verdict = readReview(text, uid, type === 'mutating');
     const { patch } = verdict;
     if (!patch || patch.length === 0) return { verdict, object: undefined };
-    if (attributes.object === undefined) throw new WebhookFailure('response.patch: a deletion has no object that can be changed');
-    return { verdict, object: completed(attributes, patchedObject(formOf(attributes, version), attributes.object, patch)) };
+    if (seen.object === undefined) throw new WebhookFailure('response.patch: a deletion has no object that can be changed');
+    const patched = patchedObject(formOf(seen, version), seen.object, patch);
+    return { verdict, object: completed(attributes, seen === attributes ? patched : storedAgain(attributes, version, patched)) };
   }
 }
 
 /** The form in which a webhook was sent the object. */
 function formOf({ form, kind }: AdmissionAttributes, version: string) {
   return isCustom(kind) && form.apiVersion === kind.apiVersion ? { ...form, apiVersion: version } : form;
+}
+
+/** The object of another version that a webhook has changed, as it is stored. Throws WebhookFailure. */
+function storedAgain({ kind, form }: AdmissionAttributes, version: string, patched: ApiObject): ApiObject {
+  if (form.kind !== kind.kind) return patched;
+  try {
+    return conversionTo(kind, version)?.by.toStored(patched) ?? patched;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    throw new WebhookFailure(`response.patch makes an object that cannot be converted: ${error.message}`);
+  }
 }
 
 /** A later webhook sees the object complete. Throws WebhookFailure where a default cannot be filled in. */
