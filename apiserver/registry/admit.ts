@@ -45,8 +45,10 @@ export async function mutateNew(store: JudgedStore, object: AnyObject, context: 
   const { kind } = store;
   const next = changed as AnyObject;
   const { uid, name, namespace, generateName, creationTimestamp, generation } = object.metadata ?? {};
+  const { labels, annotations, ownerReferences, finalizers, resourceVersion } = next.metadata ?? {};
   const own = { uid, name, namespace, generateName, creationTimestamp, generation };
-  next.metadata = { ...next.metadata, ...Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)) };
+  const all = { ...own, labels, annotations, ownerReferences, finalizers, resourceVersion };
+  next.metadata = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
   if (kind.hasStatus && !kind.isCreatedWithStatus) {
     delete next.status;
     if (object.status !== undefined) next.status = object.status;
