@@ -23,6 +23,8 @@ export interface AdmissionAttributes {
   readonly operation: Operation;
   /** The kind of the resource that the request names: built-in kinds as stored, custom ones in its version. */
   readonly kind: Kind;
+  /** The apiVersion of the request, where that is converted into the stored one. */
+  readonly requested?: string | undefined;
   /** "" or "status", "scale", "binding", "eviction" ... */
   readonly subresource: string;
   /** How `object` and `previous` are written. */

@@ -19,8 +19,16 @@ const call = {
 };
 const context = { user: 'jane', manager: 'm', dryRun: false, admitted: call };
 
+interface Behavior {
+  readonly mutate?: string;
+  /** Metadata that `mutate` sets as well. */
+  readonly marks?: object;
+  readonly refuse?: string;
+  readonly isIdle?: boolean;
+}
+
 /** A store with these rules, what they were shown, and the writes of one object. */
-function createStore({ mutate, refuse, isIdle = false }: { mutate?: string; refuse?: string; isIdle?: boolean } = {}) {
+function createStore({ mutate, marks, refuse, isIdle = false }: Behavior = {}) {
   const seen: string[] = [];
   const note = (step: string, { operation, object, previous }: AdmissionAttributes): void => {
     seen.push(`${step} ${operation} ${textOf(previous)} -> ${textOf(object)}`);
@@ -30,7 +38,8 @@ function createStore({ mutate, refuse, isIdle = false }: { mutate?: string; refu
     async mutate(attributes) {
       note('mutate', attributes);
       if (mutate === undefined || !attributes.object) return undefined;
-      return { ...structuredClone(attributes.object), data: { text: textOf(attributes.object) + mutate } } as AnyObject;
+      const { metadata, ...rest } = structuredClone(attributes.object);
+      return { ...rest, metadata: { ...metadata, ...marks }, data: { text: textOf(attributes.object) + mutate } } as AnyObject;
     },
     validate(attributes) {
       note('validate', attributes);
@@ -53,6 +62,10 @@ function createStore({ mutate, refuse, isIdle = false }: { mutate?: string; refu
     async stored() {
       const found = await storage.get('configmaps/default/a');
       return found && textOf(store.decode(found));
+    },
+    async storedMetadata() {
+      const found = await storage.get('configmaps/default/a');
+      return found && store.decode(found).metadata;
     },
   };
 }
@@ -85,6 +98,14 @@ describe('dynamic admission of writes', () => {
       'validate CREATE none -> one!',
       'validate UPDATE one! -> two!',
     ]);
+  });
+
+  it('lets no rule make a new object one that is being deleted', async () => {
+    const { create, storedMetadata } = createStore({ mutate: '!', marks: { deletionTimestamp: { seconds: 1n }, selfLink: '/' } });
+    await create('one');
+    expect(Object.keys((await storedMetadata()) ?? {}).sort()).toEqual(
+      ['creationTimestamp', 'managedFields', 'name', 'namespace', 'uid'].sort(),
+    );
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { labelSelectorMatches } from '../../../api/meta/labels.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
 import { labelsOf } from '../../watch/entry.ts';
 import type { AdmissionAttributes } from '../dynamic.ts';
-import { type MatchPolicy, namedRuleMatches } from './rules.ts';
+import { type MatchPolicy, namedRuleVersion } from './rules.ts';
 
 /** Gives the labels of a namespace by its name; undefined for one that is not there. */
 export type NamespaceLabels = (name: string) => Readonly<Record<string, string>> | undefined;
@@ -23,14 +23,24 @@ export function resourcesMatch(
   attributes: AdmissionAttributes,
   labelsOfNamespace: NamespaceLabels,
 ): boolean {
-  if (!match) return true;
+  return versionMeant(match, attributes, labelsOfNamespace) !== undefined;
+}
+
+/** The apiVersion in which `match` means the request; undefined when it does not. */
+export function versionMeant(
+  match: MatchResources | undefined,
+  attributes: AdmissionAttributes,
+  labelsOfNamespace: NamespaceLabels,
+): string | undefined {
+  const own = attributes.kind.apiVersion;
+  if (!match) return own;
   const { resourceRules = [], excludeResourceRules = [] } = match;
   const policy: MatchPolicy = match.matchPolicy === 'Exact' ? 'Exact' : 'Equivalent';
-  if (excludeResourceRules.some((each) => namedRuleMatches(each, attributes, policy))) return false;
-  if (resourceRules.length > 0 && !resourceRules.some((each) => namedRuleMatches(each, attributes, policy))) return false;
-  return (
-    namespaceMatches(match.namespaceSelector, attributes, labelsOfNamespace) && objectMatches(match.objectSelector, attributes)
-  );
+  if (excludeResourceRules.some((each) => namedRuleVersion(each, attributes, policy) !== undefined)) return undefined;
+  const versions = resourceRules.map((each) => namedRuleVersion(each, attributes, policy));
+  const version = resourceRules.length === 0 || versions.includes(own) ? own : versions.find((each) => each !== undefined);
+  if (version === undefined || !namespaceMatches(match.namespaceSelector, attributes, labelsOfNamespace)) return undefined;
+  return objectMatches(match.objectSelector, attributes) ? version : undefined;
 }
 
 /**

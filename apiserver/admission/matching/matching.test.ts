@@ -5,7 +5,7 @@ import type { Kind } from '../../../api/kinds/kind.ts';
 import type { AdmissionAttributes } from '../dynamic.ts';
 import { resourcesMatch } from './match-resources.ts';
 import { RequestObjects, requestJson } from './request.ts';
-import { matchedVersion, namedRuleMatches } from './rules.ts';
+import { matchedVersion, namedRuleVersion } from './rules.ts';
 
 const call = {
   identity: { user: 'jane', groups: ['devs'] },
@@ -50,7 +50,7 @@ describe('a rule of admission', () => {
     ['services', '', false],
   ])('about %s and a request for pods with the subresource "%s": %s', (resource, subresource, expected) => {
     const named = { ruleWithOperations: rule([resource]) };
-    expect(namedRuleMatches(named, request({ subresource }), 'Exact')).toBe(expected);
+    expect(namedRuleVersion(named, request({ subresource }), 'Exact') !== undefined).toBe(expected);
   });
 
   it.each<[string, object, string[], Partial<AdmissionAttributes> & { kindName?: KindName }, boolean]>([
@@ -63,19 +63,19 @@ describe('a rule of admission', () => {
     ['of the cluster, for a namespace', { scope: 'Cluster', resources: ['namespaces'] }, ['*'], { kindName: 'Namespace' }, true],
   ])('%s', (_, rest, operations, parts, expected) => {
     const named = { ruleWithOperations: rule(['pods'], rest, operations) };
-    expect(namedRuleMatches(named, request(parts), 'Exact')).toBe(expected);
+    expect(namedRuleVersion(named, request(parts), 'Exact') !== undefined).toBe(expected);
   });
 
   it('means another version of the kind only where equivalent ones count', () => {
     const named = { ruleWithOperations: rule(['pods'], { apiVersions: ['v1beta1'] }) };
-    expect(namedRuleMatches(named, request(), 'Equivalent')).toBe(true);
-    expect(namedRuleMatches(named, request(), 'Exact')).toBe(false);
+    expect(namedRuleVersion(named, request(), 'Equivalent') !== undefined).toBe(true);
+    expect(namedRuleVersion(named, request(), 'Exact') !== undefined).toBe(false);
   });
 
   it('may name objects', () => {
     const named = { resourceNames: ['web'], ruleWithOperations: rule(['pods']) };
-    expect(namedRuleMatches(named, request(), 'Exact')).toBe(true);
-    expect(namedRuleMatches(named, request({ name: 'db' }), 'Exact')).toBe(false);
+    expect(namedRuleVersion(named, request(), 'Exact') !== undefined).toBe(true);
+    expect(namedRuleVersion(named, request({ name: 'db' }), 'Exact') !== undefined).toBe(false);
   });
 });
 

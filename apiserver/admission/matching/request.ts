@@ -40,7 +40,7 @@ export function toForm({ conversion }: SentForm, object: ApiObject): ApiObject {
 
 /** The request as an AdmissionReview and the variable `request` have it, without its objects. */
 export function requestJson(attributes: AdmissionAttributes, { uid: requestUid, version }: Asked = {}): JsonObject {
-  const { operation, kind, form, subresource, name, namespace, dryRun, call } = attributes;
+  const { operation, kind, requested, form, subresource, name, namespace, dryRun, call } = attributes;
   const { user, groups, uid, extra } = call.identity;
   const sent = formIn(attributes, version ?? kind.apiVersion);
   const isOwnForm = form.apiVersion === kind.apiVersion;
@@ -49,8 +49,8 @@ export function requestJson(attributes: AdmissionAttributes, { uid: requestUid, 
     kind: named(sent.apiVersion, { kind: sent.kind }),
     resource: named(isOwnForm ? sent.apiVersion : kind.apiVersion, { resource: kind.plural }),
     ...(subresource && { subResource: subresource }),
-    requestKind: named(form.apiVersion, { kind: form.kind }),
-    requestResource: named(kind.apiVersion, { resource: kind.plural }),
+    requestKind: named(isOwnForm ? (requested ?? form.apiVersion) : form.apiVersion, { kind: form.kind }),
+    requestResource: named(requested ?? kind.apiVersion, { resource: kind.plural }),
     ...(subresource && { requestSubResource: subresource }),
     ...(name && { name }),
     ...(namespace && kind.namespaced && { namespace }),

@@ -122,6 +122,14 @@ describe('autoscaling/v1', () => {
     expect(annotations[names.behavior]).toBe('{"ScaleDown":{"StabilizationWindowSeconds":60}}');
   });
 
+  it.each([
+    ['more characters than annotations may have', `[${' '.repeat(262_144)}]`, 'more than 262144 characters'],
+    ['more values than an object may have', `[${'{},'.repeat(20_000)}{}]`, 'more than 10000 objects'],
+  ])('refuses %s at once', (_, text, why) => {
+    const metadata = { annotations: { 'autoscaling.alpha.kubernetes.io/metrics': text } };
+    expect(() => toStored(older({ metadata }))).toThrow(why);
+  });
+
   it('follows a change of its CPU usage, also where the metrics of autoscaling/v2 were in another order', () => {
     const memory = { type: 'Resource', resource: { name: 'memory', target: { type: 'Utilization', averageUtilization: 9 } } };
     const read = toOlder({ spec: { metrics: [cpu(50), memory] } });
