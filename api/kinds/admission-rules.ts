@@ -35,7 +35,7 @@ function checkResources(out: Violations, at: string, resources: readonly string[
   checkFilled(out, at, resources);
   const wide = new Set<string>();
   for (const [i, text] of resources.entries()) {
-    const [resource = '', subresource] = splitResource(text);
+    const [resource, subresource] = splitResource(text);
     if (subresource === undefined) continue;
     for (const wider of [`${resource}/*`, `*/${subresource}`])
       if (wide.has(wider)) out.push(invalidValue(`${at}[${i}]`, text, `if "${wider}" is there, it must not be`));
@@ -47,7 +47,8 @@ function checkResources(out: Violations, at: string, resources: readonly string[
     out.push(invalidValue(at, resources.join(', '), 'if "*" is there, no other resource without a subresource may be'));
 }
 
-function splitResource(text: string): [string, string | undefined] {
+/** A resource of a rule in two: "pods/status" is "pods" and "status", "pods" has no subresource. */
+export function splitResource(text: string): [string, string | undefined] {
   const slash = text.indexOf('/');
   return slash < 0 ? [text, undefined] : [text.slice(0, slash), text.slice(slash + 1)];
 }

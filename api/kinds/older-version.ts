@@ -41,7 +41,7 @@ export function olderVersion<Stored extends ApiObject, Older extends ApiObject =
       toStored: (object) => toStored?.(object) ?? object,
       fromStored: (object) => fromStored?.(object) ?? object,
       validateNew: (object) => validateNew?.(object) ?? [],
-      selectedField: (name) => selectableFields?.[name] ?? name,
+      selectedField: (name) => (Object.hasOwn(selectableFields ?? {}, name) ? selectableFields?.[name] : undefined) ?? name,
     },
   };
 }

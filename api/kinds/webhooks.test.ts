@@ -48,6 +48,7 @@ describe('a webhook', () => {
     ['a fragment', at({ url: 'https://a.b/#x' }), [`${CONFIG}.url`]],
     ['authorities', at({ url: 'https://a.b', caBundle: pem }), []],
     ['authorities that are none', at({ url: 'https://a.b', caBundle: Buffer.from('x') }), [`${CONFIG}.caBundle`]],
+    ['authorities that are filled in later', at({ url: 'https://a.b', caBundle: Buffer.from('\n') }), []],
     ['a service without a name', service({ name: '' }), [`${CONFIG}.service.name`]],
     ['a service without a namespace', service({ namespace: '' }), [`${CONFIG}.service.namespace`]],
     ['a path', service({ path: '/a/b' }), []],

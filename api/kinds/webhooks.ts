@@ -3,7 +3,7 @@ import type { MutatingWebhook, ServiceReference, ValidatingWebhook, WebhookClien
 import { labelNameError, subdomainNameError } from '../meta/names.ts';
 import { checkMatchConditions, checkRuleWithOperations } from './admission-rules.ts';
 import { checkOneOf, checkPort, checkRange, checkRequired, checkRule, type Violations } from './checks.ts';
-import { checkLabelSelector } from './selectors.ts';
+import { checkFailurePolicy, checkSelection, defaultSelection } from './match-resources.ts';
 
 /** What webhooks of both kinds have. */
 type Webhook = MutatingWebhook | ValidatingWebhook;
@@ -15,11 +15,8 @@ const REVIEW_VERSION = 'v1';
 
 export function defaultWebhook(webhook: Webhook): void {
   webhook.failurePolicy ||= 'Fail';
-  webhook.matchPolicy ||= 'Equivalent';
-  webhook.namespaceSelector ??= {};
-  webhook.objectSelector ??= {};
   webhook.timeoutSeconds ??= 10;
-  for (const each of webhook.rules ?? []) each.rule = { ...each.rule, scope: each.rule?.scope || '*' };
+  defaultSelection(webhook, webhook.rules ?? []);
   if (webhook.clientConfig?.service) webhook.clientConfig.service.port ??= 443;
 }
 
@@ -44,13 +41,11 @@ function checkName(out: Violations, at: string, name: string): void {
 }
 
 function checkWebhook(out: Violations, at: string, webhook: Webhook): void {
-  const { clientConfig = {}, rules = [], failurePolicy, matchPolicy, sideEffects, timeoutSeconds } = webhook;
+  const { clientConfig = {}, rules = [], sideEffects, timeoutSeconds } = webhook;
   checkClientConfig(out, `${at}.clientConfig`, clientConfig);
   for (const [i, rule] of rules.entries()) checkRuleWithOperations(out, `${at}.rules[${i}]`, rule);
-  checkOneOf(out, at, '.failurePolicy', failurePolicy, ['Fail', 'Ignore']);
-  checkOneOf(out, at, '.matchPolicy', matchPolicy, ['Exact', 'Equivalent']);
-  checkLabelSelector(out, `${at}.namespaceSelector`, webhook.namespaceSelector);
-  checkLabelSelector(out, `${at}.objectSelector`, webhook.objectSelector);
+  checkFailurePolicy(out, at, webhook.failurePolicy);
+  checkSelection(out, at, webhook);
   checkRequired(out, at, '.sideEffects', sideEffects);
   checkOneOf(out, at, '.sideEffects', sideEffects, SIDE_EFFECTS);
   checkRange(out, at, '.timeoutSeconds', timeoutSeconds, 1, 30);
@@ -73,8 +68,10 @@ function checkClientConfig(out: Violations, at: string, { url, service, caBundle
   if (url && service) out.push(invalidValue(at, 'url, service', 'exactly one of url and service is required'));
   if (url) checkUrl(out, `${at}.url`, url);
   if (service) checkService(out, `${at}.service`, service);
-  if (caBundle && caBundle.length > 0 && !PEM.test(Buffer.from(caBundle).toString('latin1')))
-    out.push(invalidValue(`${at}.caBundle`, `${caBundle.length} bytes`, 'must be certificates as PEM, encoded as base64'));
+  // Manifests that a program fills in later say a line break.
+  const authorities = Buffer.from(caBundle ?? []).toString('latin1');
+  if (authorities.trim() !== '' && !PEM.test(authorities))
+    out.push(invalidValue(`${at}.caBundle`, `${authorities.length} bytes`, 'must be certificates as PEM, encoded as base64'));
 }
 
 function checkUrl(out: Violations, at: string, text: string): void {

@@ -1,23 +1,17 @@
 import { groupOf } from '../../api/kinds/identity.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { Identity } from '../authn/identity.ts';
-import type { Attributes } from '../authz/attributes.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
 /** What an object of a request is written as: of a subresource it may be another message than the kind's own. */
 export type RequestForm = Pick<Kind, 'apiVersion' | 'kind' | 'message'>;
 
-/** What rules may ask the authorizer. */
-export interface AccessQuestions {
-  allows(identity: Identity, attributes: Attributes): boolean;
-  mayPath(identity: Identity, verb: string, path: string): boolean;
-}
-
 /** The call behind a write, as dynamic admission knows it. */
 export interface AdmittedCall {
   readonly identity: Identity;
-  readonly authorizer: AccessQuestions;
+  /** Aborts when the caller is gone; absent: never. */
+  readonly signal?: AbortSignal | undefined;
   /** The call's line in the audit log; absent: it has none. */
   readonly audited?: { annotate(key: string, value: string): void } | undefined;
   /** Tells the client a sentence with the answer. */
@@ -27,8 +21,10 @@ export interface AdmittedCall {
 /** A write that is about to be stored, or a call to a subresource. */
 export interface AdmissionAttributes {
   readonly operation: Operation;
-  /** The kind of the resource that the request names, in the request's version. */
+  /** The kind of the resource that the request names: built-in kinds as stored, custom ones in its version. */
   readonly kind: Kind;
+  /** The apiVersion of the request, where that is converted into the stored one. */
+  readonly requested?: string | undefined;
   /** "" or "status", "scale", "binding", "eviction" ... */
   readonly subresource: string;
   /** How `object` and `previous` are written. */

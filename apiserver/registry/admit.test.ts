@@ -15,13 +15,20 @@ const at = { namespace: 'default', name: 'a' };
 const nothing = { create: async () => {} };
 const call = {
   identity: { user: 'jane', groups: [] },
-  authorizer: { allows: () => true, mayPath: () => true },
   warn: () => {},
 };
 const context = { user: 'jane', manager: 'm', dryRun: false, admitted: call };
 
+interface Behavior {
+  readonly mutate?: string;
+  /** Metadata that `mutate` sets as well. */
+  readonly marks?: object;
+  readonly refuse?: string;
+  readonly isIdle?: boolean;
+}
+
 /** A store with these rules, what they were shown, and the writes of one object. */
-function createStore({ mutate, refuse, isIdle = false }: { mutate?: string; refuse?: string; isIdle?: boolean } = {}) {
+function createStore({ mutate, marks, refuse, isIdle = false }: Behavior = {}) {
   const seen: string[] = [];
   const note = (step: string, { operation, object, previous }: AdmissionAttributes): void => {
     seen.push(`${step} ${operation} ${textOf(previous)} -> ${textOf(object)}`);
@@ -31,7 +38,8 @@ function createStore({ mutate, refuse, isIdle = false }: { mutate?: string; refu
     async mutate(attributes) {
       note('mutate', attributes);
       if (mutate === undefined || !attributes.object) return undefined;
-      return { ...structuredClone(attributes.object), data: { text: textOf(attributes.object) + mutate } } as AnyObject;
+      const { metadata, ...rest } = structuredClone(attributes.object);
+      return { ...rest, metadata: { ...metadata, ...marks }, data: { text: textOf(attributes.object) + mutate } } as AnyObject;
     },
     validate(attributes) {
       note('validate', attributes);
@@ -54,6 +62,10 @@ function createStore({ mutate, refuse, isIdle = false }: { mutate?: string; refu
     async stored() {
       const found = await storage.get('configmaps/default/a');
       return found && textOf(store.decode(found));
+    },
+    async storedMetadata() {
+      const found = await storage.get('configmaps/default/a');
+      return found && store.decode(found).metadata;
     },
   };
 }
@@ -88,6 +100,14 @@ describe('dynamic admission of writes', () => {
     ]);
   });
 
+  it('lets no rule make a new object one that is being deleted', async () => {
+    const { create, storedMetadata } = createStore({ mutate: '!', marks: { deletionTimestamp: { seconds: 1n }, selfLink: '/' } });
+    await create('one');
+    expect(Object.keys((await storedMetadata()) ?? {}).sort()).toEqual(
+      ['creationTimestamp', 'managedFields', 'name', 'namespace', 'uid'].sort(),
+    );
+  });
+
   it.each([
     ['CREATE', 'one', undefined],
     ['UPDATE', 'two', 'one'],
@@ -103,14 +123,14 @@ describe('dynamic admission of writes', () => {
     expect(await stored()).toBe(left);
   });
 
-  it('asks no rule about a dry run differently, and stores nothing then', async () => {
+  it('shows a dry run to the rules, and stores nothing', async () => {
     const { create, stored, seen } = createStore();
     await create('one', { ...context, dryRun: true });
     expect(seen).toHaveLength(2);
     expect(await stored()).toBeUndefined();
   });
 
-  it('leaves the writes of the server itself, and all while the rules are idle, alone', async () => {
+  it('asks no rule about writes of the server itself, and none that is idle', async () => {
     const { createByServer, seen } = createStore();
     await createByServer();
     expect(seen).toEqual([]);

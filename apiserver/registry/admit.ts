@@ -11,6 +11,7 @@ import type { ChangeOptions, Current, WriteContext } from './write-context.ts';
 
 /** What is needed of the store of a write. */
 interface JudgedStore extends KindRules {
+  readonly served?: Kind | undefined;
   readonly dynamic: DynamicAdmission | undefined;
   /** Throws ABORTED when a change names another version than the current one. */
   checkVersion(at: ObjectName, current: Current, named: string | undefined): void;
@@ -31,7 +32,9 @@ type Subject = Pick<AdmissionAttributes, 'operation' | 'subresource' | 'form' | 
 
 function attributesOf(store: JudgedStore, at: ObjectName, subject: Subject, context: WriteContext): AdmissionAttributes {
   const { manager, dryRun, admitted } = context;
-  return { ...subject, kind: store.kind, namespace: at.namespace, name: at.name, manager, dryRun, call: admitted! };
+  const { kind, served } = store;
+  const requested = served && { requested: served.apiVersion };
+  return { ...subject, kind, ...requested, namespace: at.namespace, name: at.name, manager, dryRun, call: admitted! };
 }
 
 /** A new object as the rules change it; undefined when none does. What the server sets of it stays. */
@@ -42,8 +45,10 @@ export async function mutateNew(store: JudgedStore, object: AnyObject, context: 
   const { kind } = store;
   const next = changed as AnyObject;
   const { uid, name, namespace, generateName, creationTimestamp, generation } = object.metadata ?? {};
+  const { labels, annotations, ownerReferences, finalizers, resourceVersion } = next.metadata ?? {};
   const own = { uid, name, namespace, generateName, creationTimestamp, generation };
-  next.metadata = { ...next.metadata, ...Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)) };
+  const all = { ...own, labels, annotations, ownerReferences, finalizers, resourceVersion };
+  next.metadata = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
   if (kind.hasStatus && !kind.isCreatedWithStatus) {
     delete next.status;
     if (object.status !== undefined) next.status = object.status;

@@ -1,12 +1,12 @@
 import { kindId } from '../../api/kinds/index.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { DynamicAdmission } from '../admission/dynamic.ts';
+import { namespaceLabels } from '../admission/matching/match-resources.ts';
 import { type ServiceDeps, webhookTarget } from '../admission/webhooks/service-target.ts';
 import { WebhookMeter } from '../admission/webhooks/webhook-metrics.ts';
 import { WebhookRules } from '../admission/webhooks/webhook-rules.ts';
 import { WebhookTable } from '../admission/webhooks/webhook-table.ts';
 import type { Registry } from '../registry/registry.ts';
-import { labelsOf } from '../watch/entry.ts';
 import { connectPod } from './tunnel/pod-connection.ts';
 import type { Tunnels } from './tunnel/tunnels.ts';
 
@@ -41,10 +41,8 @@ export function addWebhooks(dynamic: DynamicAdmission, { registry, tunnels, metr
     new WebhookRules({
       ...tables,
       meter: new WebhookMeter(metrics),
-      async labelsOfNamespace(name) {
-        const entry = await namespaces.read({ namespace: '', name });
-        return entry && labelsOf(entry);
-      },
+      labelsOfNamespace: namespaceLabels(namespaces),
+      freshNamespaces: () => namespaces.fresh(),
       versionsOf(kind) {
         const id = kindId(kind);
         const own = stores.get(id)?.kind.apiVersion;

@@ -115,6 +115,8 @@ export class CallPipeline {
       serve().catch((error: unknown) => {
         const reply = this.errors.refuse(error, call, context);
         meter.end(beganAt, reply.code);
+        // What policies and webhooks warn of stays true of a refused write.
+        if (context.warnings?.length) call.sendMetadata(warningMetadata(context.warnings));
         callback(reply);
       });
     };

@@ -4,7 +4,7 @@ import { type ListPage, MAX_PAGE_BYTES } from '../registry/list.ts';
 import { asServed, servedKind } from '../registry/store-version.ts';
 import type { Entry } from '../watch/entry.ts';
 import { listPieces, PIECES_IN_FLIGHT_BYTES } from './list-response.ts';
-import { encodeJson, type Format, tableColumns, tableRow } from './object-format.ts';
+import { encodeAs, type Format, tableColumns, tableRow } from './object-format.ts';
 import type { Pieces } from './pieces.ts';
 
 /** How a page is sent. */
@@ -29,9 +29,8 @@ export const storedForm: ListForm = {
 /** The list form of a request, for one page. */
 export function listForm(store: KindStore, format: Format, now: Date): ListForm {
   if (format === 'protobuf' && !store.served) return storedForm;
-  return format !== 'table'
-    ? madeForm(store, format)
-    : { mostBytes: MAX_PAGE_BYTES, encode: (page) => encodeTable(store, page, now) };
+  if (format !== 'table') return madeForm(store, format);
+  return { mostBytes: MAX_PAGE_BYTES, encode: (page) => encodeTable(store, page, now) };
 }
 
 /** JSON may be several times as large as what is stored, so it is made while the page is filled. */
@@ -41,8 +40,7 @@ function madeForm(store: KindStore, format: 'protobuf' | 'json'): ListForm {
   return {
     mostBytes: MAX_PAGE_BYTES,
     sizeOf(entry) {
-      const object = asServed(store, store.cache.decoder.decode(entry));
-      const bytes = format === 'json' ? encodeJson(kind, object) : encodeMessage(kind.message, object);
+      const bytes = encodeAs(kind, format, asServed(store, store.cache.decoder.decode(entry)));
       made.set(entry, bytes);
       return bytes.length;
     },

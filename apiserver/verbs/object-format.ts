@@ -34,6 +34,11 @@ export function encodeJson(kind: Kind, object: object): Buffer {
   return Buffer.from(JSON.stringify(toJson(kind, object)));
 }
 
+/** An object in the version of a kind. */
+export function encodeAs(kind: Kind, format: 'protobuf' | 'json', object: object): Buffer {
+  return format === 'json' ? encodeJson(kind, object) : encodeMessage(kind.message, object);
+}
+
 export function tableColumns(kind: Kind): NonNullable<Table['columns']> {
   return kind.columns.map(({ name, type, priority }) => ({ name, type, priority }));
 }
@@ -119,13 +124,12 @@ function tableEvents(decoder: EntryDecoder, now: () => Date): EventFormat {
 /** Events in another version than the stored one; made once for the watchers of one selection, which share frames. */
 function servedEvents(store: KindStore, format: 'protobuf' | 'json'): EventFormat {
   const kind = servedKind(store);
-  const encode = (object: object): Buffer => (format === 'json' ? encodeJson(kind, object) : encodeMessage(kind.message, object));
   return {
     id: `${format} ${kind.apiVersion}`,
     field: 2,
     hasHeading: false,
-    encode: (entry) => encode(asServed(store, store.cache.decoder.decode(entry))),
-    bookmark: (metadata) => encode({ metadata }),
+    encode: (entry) => encodeAs(kind, format, asServed(store, store.cache.decoder.decode(entry))),
+    bookmark: (metadata) => encodeAs(kind, format, { metadata }),
   };
 }
 

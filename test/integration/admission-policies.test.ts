@@ -151,6 +151,11 @@ describe('a ValidatingAdmissionPolicy', () => {
     await enforce(spec, { paramRef });
     const secret = (name: string) => client.objects.create('Secret', { metadata: { namespace: 'default', name } });
     await expect(secret('abc')).rejects.toMatchObject(refusal('failed to configure binding: no params found'));
+    await enforce({ ...spec, failurePolicy: 'Ignore' }, { paramRef });
+    await secret('ab');
+    await enforce(spec, { paramRef, validationActions: ['Warn'] });
+    await expect(secret('abc')).rejects.toMatchObject(refusal('failed to configure binding: no params found'));
+    await enforce(spec, { paramRef });
     await create(map('limits', { most: '3' }));
     await secret('abc');
     await expect(secret('abcd')).rejects.toMatchObject(refusal('failed expression: size(object.metadata.name)'));
@@ -171,6 +176,11 @@ describe('a ValidatingAdmissionPolicy', () => {
     );
     await enforce({ validations, failurePolicy: 'Ignore' });
     await create(map('f2', { a: 'b' }));
+    const matchConditions = [{ name: 'wrong', expression: "object.data.missing == 'x'" }];
+    await enforce({ validations: [{ expression: 'false' }], matchConditions });
+    await expect(create(map('f2b', { a: 'b' }))).rejects.toMatchObject(refusal('match condition "wrong"'));
+    await enforce({ validations: [{ expression: 'false' }], matchConditions, failurePolicy: 'Ignore' });
+    await create(map('f2b', { a: 'b' }));
     const ring = 'object.data.all(a, object.data.all(b, object.data.all(c, object.data.all(d, a + b + c + d != ""))))';
     await enforce({ validations: [{ expression: ring }] });
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`k${i}`, 'v']));

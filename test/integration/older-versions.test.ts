@@ -1,10 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cronJobV1beta1 } from '../../api/kinds/cron-job/versions/v1beta1.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';
+import { patchOf, startWebhooks } from './webhook-harness.ts';
 
 // Older versions of kinds, as a user meets them: one object, read and written in the version that is asked for.
 
@@ -209,4 +210,95 @@ it('discovery names every version', async () => {
   expect(await out('explain', '--api-version', 'batch/v1beta1', 'cj')).toContain('VERSION:    v1beta1\n');
   expect((await cli.berth('explain', '--api-version', 'batch/v3', 'cj')).err).toContain('use "batch/v1" or "batch/v1beta1"');
   expect(await out('api-resources')).toMatch(/cronjobs +cj +batch\/v1beta1 +true +CronJob/);
+});
+
+describe('rules of users that name another version of a kind', () => {
+  const spec = { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }, maxReplicas: 5 };
+  const older = (name: string, percent: number): JsonObject => ({
+    apiVersion: 'autoscaling/v1',
+    kind: 'HorizontalPodAutoscaler',
+    metadata: { name, namespace: 'default' },
+    spec: { ...spec, targetCPUUtilizationPercentage: percent },
+  });
+  const newer = (name: string, averageUtilization: number): JsonObject => ({
+    ...older(name, 0),
+    apiVersion: 'autoscaling/v2',
+    spec: {
+      ...spec,
+      metrics: [{ type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } } }],
+    },
+  });
+  const create = (object: JsonObject) => server.client.objects.create(`${object.apiVersion}/${object.kind}`, object);
+  const rule = {
+    operations: ['CREATE'],
+    apiGroups: ['autoscaling'],
+    apiVersions: ['v1'],
+    resources: ['horizontalpodautoscalers'],
+  };
+
+  /** Puts a policy in force while `work` runs. */
+  async function under(match: JsonObject, expression: string, work: () => Promise<void>): Promise<void> {
+    const { objects } = server.client;
+    const metadata = { name: 'older' };
+    const whole = { matchConstraints: match, validations: [{ expression, message: 'the rule is broken' }] };
+    await objects.create('ValidatingAdmissionPolicy', { metadata, spec: whole });
+    const bound = { policyName: 'older', validationActions: ['Deny'] };
+    await objects.create('ValidatingAdmissionPolicyBinding', { metadata, spec: bound });
+    await work();
+    await objects.delete('ValidatingAdmissionPolicyBinding', metadata);
+    await objects.delete('ValidatingAdmissionPolicy', metadata);
+  }
+
+  it('a policy sees objects in the version that it names, whichever they are written in', async () => {
+    const few = "request.kind.version == 'v1' && object.spec.targetCPUUtilizationPercentage <= 80";
+    await under({ resourceRules: [rule] }, few, async () => {
+      await create(older('few', 80));
+      await create(newer('few-too', 80));
+      await expect(create(older('many', 81))).rejects.toThrow('the rule is broken');
+      await expect(create(newer('many', 81))).rejects.toThrow('the rule is broken');
+    });
+  });
+
+  it('"Exact" means the version of the request', async () => {
+    await under({ resourceRules: [rule], matchPolicy: 'Exact' }, 'false', async () => {
+      await expect(create(older('exact', 80))).rejects.toThrow('the rule is broken');
+      await create(newer('exact', 80));
+    });
+  });
+
+  it('a version of another group is a version of the kind as well', async () => {
+    const events = { ...rule, apiGroups: ['events.k8s.io'], resources: ['events'] };
+    const involvedObject = { kind: 'Pod', name: 'web', namespace: 'default' };
+    const event = (message: string) => ({ metadata: { generateName: 'e-', namespace: 'default' }, involvedObject, message });
+    await under({ resourceRules: [events] }, "object.note != 'bad'", async () => {
+      await server.client.objects.create('Event', event('good'));
+      await expect(server.client.objects.create('Event', event('bad'))).rejects.toThrow('the rule is broken');
+    });
+  });
+
+  it('webhooks are sent, and change, objects of the version that they name', async () => {
+    const hooks = await startWebhooks();
+    const metadata = { name: 'older' };
+    const asked = { sideEffects: 'None', admissionReviewVersions: ['v1'], rules: [rule] };
+    const hook = { name: 'older.example.com', clientConfig: hooks.at('/older'), ...asked };
+    hooks.handle('/older', () => patchOf([{ op: 'replace', path: '/spec/targetCPUUtilizationPercentage', value: 7 }]));
+    await server.client.objects.create('MutatingWebhookConfiguration', { metadata, webhooks: [hook] });
+    const made = await create(newer('hooked', 50));
+    await server.client.objects.delete('MutatingWebhookConfiguration', metadata);
+    hooks.close();
+    expect(hooks.asked('/older')).toMatchObject([
+      { kind: { version: 'v1' }, object: { apiVersion: 'autoscaling/v1', spec: { targetCPUUtilizationPercentage: 50 } } },
+    ]);
+    expect(made).toMatchObject({
+      apiVersion: 'autoscaling/v2',
+      spec: { metrics: [{ resource: { target: { averageUtilization: 7 } } }] },
+    });
+  });
+});
+
+it('a selector by a name that objects of JavaScript have is refused by that name', async () => {
+  const options = { namespace: 'default', fieldSelector: 'constructor=x' };
+  await expect(server.client.objects.list('events.k8s.io/v1/Event', options)).rejects.toThrow(
+    'events cannot be selected by "constructor"',
+  );
 });

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
+import { Audit } from '../../apiserver/audit/audit.ts';
 import { connect } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type Handler, patchOf, startWebhooks, type WebhookServer } from './webhook-harness.ts';
@@ -10,10 +11,17 @@ let server: RunningServer;
 let hooks: WebhookServer;
 const metrics = new MetricsRegistry();
 const made: [string, string][] = [];
+const audited: Record<string, unknown>[] = [];
+const audit = new Audit(
+  { rules: [{ level: 'Metadata' }] },
+  { add: (line) => void audited.push(JSON.parse(line)) },
+  () => new Date(),
+);
+const audits = (name: string) => audited.find((line) => line.name === name && line.verb === 'create')?.annotations;
 let count = 0;
 
 beforeAll(async () => {
-  [server, hooks] = await Promise.all([startServer({ metrics }), startWebhooks()]);
+  [server, hooks] = await Promise.all([startServer({ metrics, audit }), startWebhooks()]);
 });
 afterEach(async () => {
   for (const [kind, name] of made.splice(0)) await server.client.objects.delete(kind, { name });
@@ -84,7 +92,8 @@ describe('a validating webhook', () => {
     await create('kept');
     await register('Validating', () => ({ allowed: false }), { rules: [{ ...configMaps, operations: ['DELETE'] }] });
     await expect(server.client.objects.delete('ConfigMap', key('kept'))).rejects.toMatchObject({
-      code: 'PERMISSION_DENIED',
+      code: 'INVALID_ARGUMENT',
+      reason: 'BadRequest',
       message: expect.stringContaining('denied the request without explanation'),
     });
     expect(await server.client.objects.get('ConfigMap', key('kept'))).toBeDefined();
@@ -110,7 +119,7 @@ describe('a validating webhook', () => {
     expect(hooks.asked(path)).toHaveLength(1);
   });
 
-  it('of several that refuse the first in order counts, and they are called side by side', async () => {
+  it('is called beside others, and of several refusals the first in order counts', async () => {
     let together = 0;
     let most = 0;
     const slow =
@@ -127,16 +136,17 @@ describe('a validating webhook', () => {
     expect(most).toBe(2);
   });
 
-  it('warns the client', async () => {
-    await register('Validating', () => ({ allowed: true, warnings: ['mind the gap'] }));
+  it('warns the client, also with a refusal', async () => {
+    await register('Validating', ({ name }) => ({ allowed: name === 'warned', warnings: [`mind the gap: ${name}`] }));
     const warnings: string[] = [];
     const client = connect({ ...server.admin, onWarning: (text) => void warnings.push(text) });
     await client.objects.create('ConfigMap', mapOf('warned'));
+    await expect(client.objects.create('ConfigMap', mapOf('refused'))).rejects.toThrow('denied');
     client.close();
-    expect(warnings).toEqual(['mind the gap']);
+    expect(warnings).toEqual(['mind the gap: warned', 'mind the gap: refused']);
   });
 
-  it('hears of dry runs', async () => {
+  it('is told that a request is a dry run', async () => {
     const { path } = await register('Validating', allow, { sideEffects: 'NoneOnDryRun' });
     await server.client.objects.create('ConfigMap', mapOf('dry'), { dryRun: ['All'] });
     expect(hooks.asked(path)).toMatchObject([{ dryRun: true, options: { dryRun: ['All'] } }]);
@@ -189,7 +199,7 @@ describe('a bad webhook', () => {
       { clientConfig: { service: { namespace: 'default', name: 'none' } } },
       'service "none" in namespace "default" not found',
     ],
-  ])('%s is told in one sentence, and ignored where it may be', async (_what, type, handler, changes, why) => {
+  ])('%s fails the request with one sentence, unless its failurePolicy is Ignore', async (_what, type, handler, changes, why) => {
     const { name } = await register(type, handler, { ...changes, failurePolicy: 'Fail' });
     const refusal = await create('refused').catch((error: unknown) => error);
     expect(refusal).toMatchObject({
@@ -204,6 +214,8 @@ describe('a bad webhook', () => {
       { webhooks: [{ ...(await first(kind, of)), failurePolicy: 'Ignore' }] },
     );
     await create(`ignored-${count}`);
+    const phase = kind === 'MutatingWebhookConfiguration' ? 'mutation' : 'validating';
+    expect(audits(`ignored-${count}`)).toEqual({ [`failed-open.${phase}.webhook.admission.k8s.io/round_0_index_0`]: name });
   });
 
   const first = async (kind: string, name: string): Promise<JsonObject> =>
@@ -216,7 +228,7 @@ describe('a bad webhook', () => {
     await expect(create('untrusted')).rejects.toThrow(/failed calling webhook .*certificate/);
   });
 
-  it('that writes what it is called for ends by its time, and what it did is plain', async () => {
+  it('that writes objects that it is called for runs into its time-out', async () => {
     let depth = 0;
     const { path } = await register(
       'Validating',
@@ -280,13 +292,44 @@ describe('mutating webhooks', () => {
   it('are called once more when a later one has changed the object, where they want it', async () => {
     const again = await register('Mutating', () => ({ allowed: true }), { reinvocationPolicy: 'IfNeeded' }, 'again-a');
     const never = await register('Mutating', () => ({ allowed: true }), {}, 'again-b');
-    await register('Mutating', set('late', 'yes'), { reinvocationPolicy: 'IfNeeded' }, 'again-c');
+    const changes = await register('Mutating', set('late', 'yes'), { reinvocationPolicy: 'IfNeeded' }, 'again-c');
+    await register('Mutating', set('late', 'yes'), {}, 'again-d');
     await create('again', { a: 'b' });
     expect(hooks.asked(again.path).map(({ object }) => (object as JsonObject).data)).toEqual([
       { a: 'b' },
       { a: 'b', late: 'yes' },
     ]);
     expect(hooks.asked(never.path)).toHaveLength(1);
+    // The last patch leaves the object as it is.
+    expect(hooks.asked(changes.path)).toHaveLength(1);
+    const told = (of: string, mutated: boolean) => JSON.stringify({ configuration: of, webhook: `${of}.example.com`, mutated });
+    expect(audits('again')).toEqual({
+      'mutation.webhook.admission.k8s.io/round_0_index_0': told('again-a', false),
+      'mutation.webhook.admission.k8s.io/round_0_index_1': told('again-b', false),
+      'mutation.webhook.admission.k8s.io/round_0_index_2': told('again-c', true),
+      'mutation.webhook.admission.k8s.io/round_0_index_3': told('again-d', false),
+      'mutation.webhook.admission.k8s.io/round_1_index_0': told('again-a', false),
+    });
+  });
+
+  it('get and change objects in the older version that their rule names', async () => {
+    const { path } = await register(
+      'Mutating',
+      () => patchOf([{ op: 'add', path: '/spec/targetCPUUtilizationPercentage', value: 70 }]),
+      {
+        rules: [{ ...configMaps, apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers'] }],
+      },
+    );
+    const scaler = await server.client.objects.create('HorizontalPodAutoscaler', {
+      metadata: { namespace: 'default', name: 'scaler' },
+      spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
+    });
+    expect(hooks.asked(path)).toMatchObject([
+      { kind: { version: 'v1' }, requestKind: { version: 'v2' }, object: { apiVersion: 'autoscaling/v1' } },
+    ]);
+    expect(scaler.spec).toMatchObject({
+      metrics: [{ resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 70 } } }],
+    });
   });
 
   it('make objects that are validated as all others', async () => {
@@ -317,7 +360,17 @@ describe('mutating webhooks', () => {
 
 it('conditions that do not compile are refused with the configuration', async () => {
   const refusal = register('Validating', allow, { matchConditions: [{ name: 'a', expression: 'object.' }] });
-  await expect(refusal).rejects.toMatchObject({ message: expect.stringContaining('webhooks[0].matchConditions[0].expression') });
+  const wrong = { message: expect.stringContaining('webhooks[0].matchConditions[0].expression') };
+  await expect(refusal).rejects.toMatchObject(wrong);
+  await register('Validating', allow, { matchConditions: [{ name: 'a', expression: 'true' }] });
+  const [kind, name] = made.at(-1)!;
+  const { webhooks } = (await server.client.objects.get(kind, { name })) as { webhooks?: JsonObject[] };
+  const change = { webhooks: [{ ...webhooks![0], matchConditions: [{ name: 'a', expression: 'object.' }] }] };
+  await expect(server.client.objects.patch(kind, { name }, change)).rejects.toMatchObject(wrong);
+  const asked = register('Validating', allow, {
+    matchConditions: [{ name: 'a', expression: "authorizer.path('/').check('x')" }],
+  });
+  await expect(asked).rejects.toThrow('compare request.userInfo');
 });
 
 it('calls, refusals and failures are measured by webhook', async () => {

@@ -4,10 +4,9 @@ import type { AuditAnnotation, ValidatingAdmissionPolicy, Validation, Variable }
 import { qualifiedNameError } from '../../meta/names.ts';
 import { checkMatchConditions } from '../admission-rules.ts';
 import { checkOneOf, checkRequired, checkRule, type Violations } from '../checks.ts';
-import { checkMatchResources } from '../match-resources.ts';
+import { checkFailurePolicy, checkMatchResources } from '../match-resources.ts';
 
 const REASONS = ['Unauthorized', 'Forbidden', 'Invalid', 'RequestEntityTooLarge'];
-const FAILURE_POLICIES = ['Fail', 'Ignore'];
 const MOST_RULES = 64;
 const MOST_ANNOTATIONS = 20;
 const MOST_ANNOTATION_CHARACTERS = 5 * 1024;
@@ -33,7 +32,7 @@ export function validateValidatingAdmissionPolicy({ spec = {} }: ValidatingAdmis
     if ((matchConstraints.resourceRules ?? []).length === 0)
       out.push(required('spec.matchConstraints.resourceRules', 'at least one'));
   }
-  checkOneOf(out, 'spec', '.failurePolicy', spec.failurePolicy, FAILURE_POLICIES);
+  checkFailurePolicy(out, 'spec', spec.failurePolicy);
   if (validations.length + auditAnnotations.length === 0)
     out.push(required('spec.validations', 'validations or auditAnnotations must be non-empty; at least one'));
   for (const [field, list] of Object.entries({ validations, variables }))
@@ -65,6 +64,8 @@ function checkAnnotations(out: Violations, annotations: readonly AuditAnnotation
   for (const [i, { key = '', valueExpression = '' }] of annotations.entries()) {
     const at = `spec.auditAnnotations[${i}]`;
     if (key === '') out.push(required(`${at}.key`));
+    else if (key.includes('/'))
+      out.push(invalidValue(`${at}.key`, key, 'must have no "/": the name of the policy is put before it'));
     else checkRule(out, at, '.key', key, qualifiedNameError(key));
     if (keys.has(key)) out.push(duplicate(`${at}.key`, key));
     keys.add(key);

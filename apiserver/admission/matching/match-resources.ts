@@ -1,24 +1,46 @@
-import type { LabelSelector, MatchResources, Namespace } from '../../../api/generated/types.ts';
+import type { LabelSelector, MatchResources } from '../../../api/generated/types.ts';
 import { isKind } from '../../../api/kinds/index.ts';
 import { labelSelectorMatches } from '../../../api/meta/labels.ts';
+import type { KindStore } from '../../registry/kind-store.ts';
+import { labelsOf } from '../../watch/entry.ts';
 import type { AdmissionAttributes } from '../dynamic.ts';
-import { type MatchPolicy, namedRuleMatches } from './rules.ts';
+import { type MatchPolicy, namedRuleVersion } from './rules.ts';
 
-/** Gives a namespace by its name, as the server's cache has it. */
-export type NamespaceReader = (name: string) => Namespace | undefined;
+/** Gives the labels of a namespace by its name; undefined for one that is not there. */
+export type NamespaceLabels = (name: string) => Readonly<Record<string, string>> | undefined;
+
+/** The labels of namespaces as the server's cache has them. */
+export function namespaceLabels(store: KindStore): NamespaceLabels {
+  return (name) => {
+    const entry = store.cache.get(store.key({ namespace: '', name }));
+    return entry && labelsOf(entry);
+  };
+}
 
 /** Whether a request is one of those that `match` means; absent or without rules: all but those that it excludes. */
 export function resourcesMatch(
   match: MatchResources | undefined,
   attributes: AdmissionAttributes,
-  readNamespace: NamespaceReader,
+  labelsOfNamespace: NamespaceLabels,
 ): boolean {
-  if (!match) return true;
+  return versionMeant(match, attributes, labelsOfNamespace) !== undefined;
+}
+
+/** The apiVersion in which `match` means the request; undefined when it does not. */
+export function versionMeant(
+  match: MatchResources | undefined,
+  attributes: AdmissionAttributes,
+  labelsOfNamespace: NamespaceLabels,
+): string | undefined {
+  const own = attributes.kind.apiVersion;
+  if (!match) return own;
   const { resourceRules = [], excludeResourceRules = [] } = match;
   const policy: MatchPolicy = match.matchPolicy === 'Exact' ? 'Exact' : 'Equivalent';
-  if (excludeResourceRules.some((each) => namedRuleMatches(each, attributes, policy))) return false;
-  if (resourceRules.length > 0 && !resourceRules.some((each) => namedRuleMatches(each, attributes, policy))) return false;
-  return namespaceMatches(match.namespaceSelector, attributes, readNamespace) && objectMatches(match.objectSelector, attributes);
+  if (excludeResourceRules.some((each) => namedRuleVersion(each, attributes, policy) !== undefined)) return undefined;
+  const versions = resourceRules.map((each) => namedRuleVersion(each, attributes, policy));
+  const version = resourceRules.length === 0 || versions.includes(own) ? own : versions.find((each) => each !== undefined);
+  if (version === undefined || !namespaceMatches(match.namespaceSelector, attributes, labelsOfNamespace)) return undefined;
+  return objectMatches(match.objectSelector, attributes) ? version : undefined;
 }
 
 /**
@@ -28,7 +50,7 @@ export function resourcesMatch(
 export function namespaceMatches(
   selector: LabelSelector | undefined,
   attributes: AdmissionAttributes,
-  readNamespace: NamespaceReader,
+  labelsOfNamespace: NamespaceLabels,
 ): boolean {
   if (selectsAll(selector)) return true;
   const { kind, object, previous, namespace, operation } = attributes;
@@ -38,7 +60,7 @@ export function namespaceMatches(
   }
   if (!kind.namespaced && !isKind(kind, 'Namespace')) return true;
   const name = kind.namespaced ? namespace : attributes.name;
-  return labelSelectorMatches(selector, readNamespace(name)?.metadata?.labels);
+  return labelSelectorMatches(selector, labelsOfNamespace(name));
 }
 
 /** Whether the labels of the object match, as it was or as it will be: a change of labels leads around no rule. */
@@ -47,6 +69,7 @@ export function objectMatches(selector: LabelSelector | undefined, { object, pre
   return [object, previous].some((each) => each !== undefined && labelSelectorMatches(selector, each.metadata?.labels));
 }
 
-function selectsAll(selector: LabelSelector | undefined): boolean {
+/** Whether a selector, absent or empty, selects everything. */
+export function selectsAll(selector: LabelSelector | undefined): boolean {
   return !selector || (Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions?.length ?? 0) === 0);
 }

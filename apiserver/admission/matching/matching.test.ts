@@ -4,12 +4,11 @@ import { type KindName, kindNamed } from '../../../api/kinds/index.ts';
 import type { Kind } from '../../../api/kinds/kind.ts';
 import type { AdmissionAttributes } from '../dynamic.ts';
 import { resourcesMatch } from './match-resources.ts';
-import { requestJson } from './request.ts';
-import { namedRuleMatches } from './rules.ts';
+import { RequestObjects, requestJson } from './request.ts';
+import { matchedVersion, namedRuleVersion } from './rules.ts';
 
 const call = {
   identity: { user: 'jane', groups: ['devs'] },
-  authorizer: { allows: () => true, mayPath: () => true },
   warn: () => {},
 };
 
@@ -51,7 +50,7 @@ describe('a rule of admission', () => {
     ['services', '', false],
   ])('about %s and a request for pods with the subresource "%s": %s', (resource, subresource, expected) => {
     const named = { ruleWithOperations: rule([resource]) };
-    expect(namedRuleMatches(named, request({ subresource }), 'Exact')).toBe(expected);
+    expect(namedRuleVersion(named, request({ subresource }), 'Exact') !== undefined).toBe(expected);
   });
 
   it.each<[string, object, string[], Partial<AdmissionAttributes> & { kindName?: KindName }, boolean]>([
@@ -64,25 +63,44 @@ describe('a rule of admission', () => {
     ['of the cluster, for a namespace', { scope: 'Cluster', resources: ['namespaces'] }, ['*'], { kindName: 'Namespace' }, true],
   ])('%s', (_, rest, operations, parts, expected) => {
     const named = { ruleWithOperations: rule(['pods'], rest, operations) };
-    expect(namedRuleMatches(named, request(parts), 'Exact')).toBe(expected);
+    expect(namedRuleVersion(named, request(parts), 'Exact') !== undefined).toBe(expected);
   });
 
   it('means another version of the kind only where equivalent ones count', () => {
     const named = { ruleWithOperations: rule(['pods'], { apiVersions: ['v1beta1'] }) };
-    expect(namedRuleMatches(named, request(), 'Equivalent')).toBe(true);
-    expect(namedRuleMatches(named, request(), 'Exact')).toBe(false);
+    expect(namedRuleVersion(named, request(), 'Equivalent') !== undefined).toBe(true);
+    expect(namedRuleVersion(named, request(), 'Exact') !== undefined).toBe(false);
   });
 
   it('may name objects', () => {
     const named = { resourceNames: ['web'], ruleWithOperations: rule(['pods']) };
-    expect(namedRuleMatches(named, request(), 'Exact')).toBe(true);
-    expect(namedRuleMatches(named, request({ name: 'db' }), 'Exact')).toBe(false);
+    expect(namedRuleVersion(named, request(), 'Exact') !== undefined).toBe(true);
+    expect(namedRuleVersion(named, request({ name: 'db' }), 'Exact') !== undefined).toBe(false);
+  });
+});
+
+describe('the version that a rule of a webhook names', () => {
+  const others = () => ['policy/v1', 'policy/v1beta1'];
+  const versionOf = (policy: 'Exact' | 'Equivalent', ...apiVersions: string[]) => {
+    const rules = [rule(['poddisruptionbudgets'], { apiGroups: ['policy'], apiVersions })];
+    return matchedVersion({ rules, policy }, request({ kindName: 'PodDisruptionBudget' }), others);
+  };
+
+  it('is that of the request where a rule names it', () => {
+    expect(versionOf('Equivalent', 'v1beta1', 'v1')).toBe('policy/v1');
+    expect(versionOf('Exact', 'v1')).toBe('policy/v1');
+  });
+
+  it('is another one that is served where equivalent ones count', () => {
+    expect(versionOf('Equivalent', 'v1beta1')).toBe('policy/v1beta1');
+    expect(versionOf('Equivalent', 'v2')).toBeUndefined();
+    expect(versionOf('Exact', 'v1beta1')).toBeUndefined();
   });
 });
 
 describe('what a policy is about', () => {
   const pods = { resourceRules: [{ ruleWithOperations: rule(['pods']) }] };
-  const namespaces = (name: string) => (name === 'shop' ? { metadata: { name, labels: { team: 'a' } } } : undefined);
+  const namespaces = (name: string) => (name === 'shop' ? { team: 'a' } : undefined);
   const matches = (match: MatchResources | undefined, attributes: AdmissionAttributes) =>
     resourcesMatch(match, attributes, namespaces);
   const team = { namespaceSelector: { matchLabels: { team: 'a' } } };
@@ -107,6 +125,7 @@ describe('what a policy is about', () => {
     expect(matches(team, request({ kindName: 'Namespace', operation: 'DELETE', object: undefined, previous: object }))).toBe(
       true,
     );
+    expect(matches(team, request({ kindName: 'Namespace', subresource: 'status', name: 'shop' }))).toBe(true);
     expect(matches(team, request({ kindName: 'PersistentVolume' }))).toBe(true);
   });
 
@@ -134,5 +153,33 @@ it('shows a request as Kubernetes has it in an AdmissionReview', () => {
     userInfo: { username: 'jane', groups: ['devs'] },
     dryRun: true,
     options: { apiVersion: 'meta.k8s.io/v1', kind: 'CreateOptions', fieldManager: 'm', dryRun: ['All'] },
+  });
+});
+
+describe('a request in the older version that a rule names', () => {
+  const target = { type: 'Utilization', averageUtilization: 70 };
+  const object = {
+    metadata: { name: 'web' },
+    spec: { metrics: [{ type: 'Resource', resource: { name: 'cpu', target } }] },
+  };
+  const scaler = request({ kindName: 'HorizontalPodAutoscaler', object });
+
+  it('has its objects in that version, and says which one the request had', () => {
+    const objects = new RequestObjects(scaler, { uid: 'u', version: 'autoscaling/v1' });
+    expect(objects.object).toMatchObject({ apiVersion: 'autoscaling/v1', spec: { targetCPUUtilizationPercentage: 70 } });
+    expect(objects.oldObject).toBeNull();
+    expect(objects.request).toMatchObject({
+      uid: 'u',
+      kind: { group: 'autoscaling', version: 'v1', kind: 'HorizontalPodAutoscaler' },
+      resource: { group: 'autoscaling', version: 'v1', resource: 'horizontalpodautoscalers' },
+      requestKind: { version: 'v2' },
+      requestResource: { version: 'v2' },
+    });
+  });
+
+  it('has the form of a subresource of another group as it is', () => {
+    const form = kindNamed('PodDisruptionBudget') as Kind;
+    const { request: shown } = new RequestObjects(request({ form, subresource: 'eviction' }), { version: 'x/v1' });
+    expect(shown).toMatchObject({ kind: { group: 'policy' }, resource: { group: '', version: 'v1' } });
   });
 });

@@ -9,6 +9,7 @@ import {
   expressionCompiler,
   type ObjectType,
 } from '../../cel/environment.ts';
+import { whyNotCompiled } from '../matching/expressions.ts';
 
 /** A rule of a policy. */
 export interface CompiledValidation {
@@ -28,7 +29,6 @@ export interface Named {
 export interface CompiledPolicy {
   readonly name: string;
   readonly fails: boolean;
-  readonly hasParams: boolean;
   readonly matchConditions: readonly Named[];
   readonly variables: readonly Named[];
   readonly validations: readonly CompiledValidation[];
@@ -58,15 +58,10 @@ class Compiling {
       return compiler.compile(source, expected);
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error;
-      this.violations.push(invalidValue(path, source, `compilation failed: ${whyOf(error.message)}: correct ${what}`));
+      this.violations.push(invalidValue(path, source, `compilation failed: ${whyNotCompiled(error)}: correct ${what}`));
       return undefined;
     }
   }
-}
-
-function whyOf(message: string): string {
-  if (!message.includes("'authorizer'")) return message;
-  return `${message}: "authorizer" is not supported by this server, ask for rights with roles, and compare request.userInfo`;
 }
 
 /** Compiles a policy. What does not compile is among the violations, with its path and the name of the rule. */
@@ -105,7 +100,6 @@ export function compilePolicy({ metadata, spec = {} }: ValidatingAdmissionPolicy
   const policy: CompiledPolicy = {
     name: metadata?.name ?? '',
     fails: spec.failurePolicy !== 'Ignore',
-    hasParams: spec.paramKind !== undefined && spec.paramKind !== null,
     matchConditions,
     variables,
     validations,
@@ -115,7 +109,7 @@ export function compilePolicy({ metadata, spec = {} }: ValidatingAdmissionPolicy
   return { policy, violations: work.violations };
 }
 
-/** The conditions of a webhook, compiled over what there is before anything was judged. */
+/** Compiles the match conditions of a webhook, which know no parameters, variables and namespaces. */
 export function compileMatchConditions(
   path: string,
   matchConditions: readonly MatchCondition[],

@@ -5,9 +5,9 @@ import { CelError, celValue, MapValue, type Value } from '../../cel/values.ts';
 import type { CompiledPolicy, Named } from './compile-policy.ts';
 
 /** Steps of one expression: as many as a rule of a custom kind may take on one value. */
-export const EXPRESSION_STEPS = 500_000;
+const EXPRESSION_STEPS = 500_000;
 /** Steps of all policies on one request, so that many policies do not hold up the server either. */
-export const REQUEST_STEPS = 2_000_000;
+const REQUEST_STEPS = 2_000_000;
 
 /** An expression gave no answer; the message says which and why. */
 export class EvaluationError extends Error {
@@ -189,8 +189,8 @@ function messageOf(expression: Expression | undefined, scope: Scope, variables: 
   }
 }
 
-export function newBudget(): Budget {
-  return new Budget(REQUEST_STEPS, 'the policies of a request');
+export function newBudget(steps = REQUEST_STEPS): Budget {
+  return new Budget(steps, 'the expressions of a request');
 }
 
 function shown(source: string): string {

@@ -36,11 +36,10 @@ interface ParamDeps {
 /** Reads the parameters, never older than the last acknowledged write. The error is a clause: what is wrong. */
 export async function readParams(
   { stores, forms }: ParamDeps,
-  paramKind: ParamKind | null | undefined,
+  paramKind: ParamKind,
   ref: ParamRef | null | undefined,
   attributes: AdmissionAttributes,
 ): Promise<Params> {
-  if (!paramKind) return { list: [undefined] };
   if (!ref) return { list: [null] };
   const store = findStore(stores, paramKind);
   if (typeof store === 'string') return { error: store };

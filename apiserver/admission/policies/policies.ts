@@ -1,10 +1,10 @@
-import type { Namespace, ValidatingAdmissionPolicyBinding } from '../../../api/generated/types.ts';
+import type { ValidatingAdmissionPolicyBinding } from '../../../api/generated/types.ts';
 import { createLru } from '../../../api/meta/lru.ts';
 import type { JsonObject } from '../../../api/meta/merge-patch.ts';
 import type { MetricsRegistry } from '../../../api/metrics/index.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { AdmissionAttributes, DynamicRules } from '../dynamic.ts';
-import { resourcesMatch } from '../matching/match-resources.ts';
+import { type NamespaceLabels, namespaceLabels, resourcesMatch, versionMeant } from '../matching/match-resources.ts';
 import { RequestObjects } from '../matching/request.ts';
 import type { compilePolicy } from './compile-policy.ts';
 import type { judge, Scope } from './evaluate.ts';
@@ -24,9 +24,16 @@ type Compiled = ReturnType<typeof compilePolicy>;
 interface Judging {
   readonly engine: PolicyEngine;
   readonly attributes: AdmissionAttributes;
-  readonly objects: RequestObjects;
+  /** By the apiVersion that a policy names. */
+  readonly objects: Map<string, RequestObjects>;
   readonly budget: Scope['budget'];
   readonly outcome: Outcome;
+}
+
+/** A policy that means the request, in this apiVersion of its kind. */
+interface Concerned {
+  readonly bound: BoundPolicy;
+  readonly version: string;
 }
 
 /** The policies that are in force, as the dynamic admission calls them. Judging has no effect but its answer. */
@@ -34,6 +41,7 @@ export class Policies implements DynamicRules {
   readonly #registry: Registry;
   readonly #index: PolicyIndex;
   readonly #meters: PolicyMeters;
+  readonly #labelsOfNamespace: NamespaceLabels;
   readonly #forms = new JsonForms();
   /** By name and version of the policy. */
   readonly #compiled = createLru<Compiled>(KEPT_CHARACTERS, ({ policy }) => LEAST_WEIGHT + policy.weight);
@@ -45,6 +53,7 @@ export class Policies implements DynamicRules {
       registry.store('ValidatingAdmissionPolicyBinding').cache,
     );
     this.#meters = new PolicyMeters(metrics);
+    this.#labelsOfNamespace = namespaceLabels(registry.store('Namespace'));
   }
 
   /** Begins to follow policies and bindings; the returned function ends it. */
@@ -58,30 +67,32 @@ export class Policies implements DynamicRules {
 
   /** Throws what the first policy that denies the request says, once all have judged it. */
   validate(attributes: AdmissionAttributes): Promise<void> | undefined {
-    let concerned: BoundPolicy[] | undefined;
+    let concerned: Concerned[] | undefined;
     for (const bound of this.#index.bound) {
-      if (!resourcesMatch(bound.policy.spec?.matchConstraints, attributes, this.#namespace)) continue;
+      const version = versionMeant(bound.policy.spec?.matchConstraints, attributes, this.#labelsOfNamespace);
+      if (version === undefined) continue;
       concerned ??= [];
-      concerned.push(bound);
+      concerned.push({ bound, version });
     }
     return concerned && this.#judgeAll(concerned, attributes);
   }
 
-  async #judgeAll(concerned: readonly BoundPolicy[], attributes: AdmissionAttributes): Promise<void> {
+  async #judgeAll(concerned: readonly Concerned[], attributes: AdmissionAttributes): Promise<void> {
     const engine = await loadPolicyEngine();
     const outcome = new Outcome(attributes);
-    const judging = { engine, attributes, objects: new RequestObjects(attributes), budget: engine.newBudget(), outcome };
-    for (const bound of concerned) {
+    const judging = { engine, attributes, objects: new Map(), budget: engine.newBudget(), outcome };
+    for (const each of concerned) {
+      const { bound } = each;
       const beganAt = performance.now();
       for (const binding of bound.bindings)
-        if (resourcesMatch(binding.spec?.matchResources ?? undefined, attributes, this.#namespace))
-          await this.#judgeBinding(judging, bound, binding);
+        if (resourcesMatch(binding.spec?.matchResources ?? undefined, attributes, this.#labelsOfNamespace))
+          await this.#judgeBinding(judging, each, binding);
       this.#meters.took(bound.name, (performance.now() - beganAt) / 1000);
     }
     outcome.end();
   }
 
-  async #judgeBinding(judging: Judging, bound: BoundPolicy, binding: ValidatingAdmissionPolicyBinding): Promise<void> {
+  async #judgeBinding(judging: Judging, { bound, version }: Concerned, binding: ValidatingAdmissionPolicyBinding): Promise<void> {
     const { spec = {} } = bound.policy;
     const add = (finding: Omit<Finding, 'policy' | 'binding'>): void => {
       const action = judging.outcome.add({ ...finding, policy: bound.name, binding });
@@ -106,7 +117,7 @@ export class Policies implements DynamicRules {
     if ('error' in params) return refuse('params_error', `failed to configure binding: ${params.error}`);
     for (const each of params.list) {
       const scope = {
-        inputs: judging.objects,
+        inputs: objectsIn(judging, version),
         namespaceObject: this.#namespaceJson(judging.attributes),
         params: each,
         budget: judging.budget,
@@ -125,12 +136,6 @@ export class Policies implements DynamicRules {
     return compiled;
   }
 
-  readonly #namespace = (name: string): Namespace | undefined => {
-    const store = this.#registry.store('Namespace');
-    const entry = store.cache.get(store.key({ namespace: '', name }));
-    return entry && store.cache.decoder.decode(entry);
-  };
-
   /** Null for what is in no namespace. */
   #namespaceJson({ kind, namespace }: AdmissionAttributes): JsonObject | null {
     if (!kind.namespaced) return null;
@@ -138,6 +143,15 @@ export class Policies implements DynamicRules {
     const entry = store.cache.get(store.key({ namespace: '', name: namespace }));
     return entry ? this.#forms.of(store, entry) : null;
   }
+}
+
+function objectsIn({ objects, attributes }: Judging, version: string): RequestObjects {
+  let known = objects.get(version);
+  if (!known) {
+    known = new RequestObjects(attributes, { version });
+    objects.set(version, known);
+  }
+  return known;
 }
 
 const NO_PARAMS: Params = { list: [undefined] };

@@ -1,39 +1,19 @@
-import { invalid } from '../../../api/errors/index.ts';
-import { invalidValue } from '../../../api/errors/violations.ts';
+import { type FieldViolation, invalid } from '../../../api/errors/index.ts';
 import type { MatchCondition, MutatingWebhookConfiguration } from '../../../api/generated/types.ts';
 import { isKind } from '../../../api/kinds/index.ts';
-import type { JsonObject } from '../../../api/meta/merge-patch.ts';
-import type { Expression, ExpressionCompiler } from '../../cel/environment.ts';
 import type { Admission } from '../admission.ts';
+import type { Named } from '../policies/compile-policy.ts';
+import type { Inputs } from '../policies/evaluate.ts';
+import { loadPolicyEngine } from '../policies/load-engine.ts';
 import { WebhookFailure } from './review.ts';
 
 /** Steps that all conditions of a webhook may take for one request. */
 const STEPS = 1_000_000;
-const VARIABLES = { object: 'dyn', oldObject: 'dyn', request: 'dyn' } as const;
 
-type Engine = typeof import('../../cel/environment.ts') &
-  typeof import('../../cel/values.ts') &
-  typeof import('../../cel/budget.ts');
-
-let engine: { readonly cel: Engine; readonly compiler: ExpressionCompiler } | undefined;
-
-/** Loaded with the first condition: a server without one does without. */
-async function loadEngine() {
-  if (engine) return engine;
-  const [environment, values, budget] = await Promise.all([
-    import('../../cel/environment.ts'),
-    import('../../cel/values.ts'),
-    import('../../cel/budget.ts'),
-  ]);
-  const cel = { ...environment, ...values, ...budget };
-  engine = { cel, compiler: cel.expressionCompiler({ variables: VARIABLES }) };
-  return engine;
-}
-
-/** The conditions of one webhook. Compiled when they are first asked. */
+/** The match conditions of one webhook, compiled before the first request that they judge. */
 export class Conditions {
   readonly #given: readonly MatchCondition[];
-  #compiled: readonly Expression[] | undefined;
+  #compiled: { readonly conditions: readonly Named[]; readonly violations: readonly FieldViolation[] } | undefined;
 
   constructor(given: readonly MatchCondition[]) {
     this.#given = given;
@@ -44,35 +24,25 @@ export class Conditions {
   }
 
   /**
-   * Whether all are true of an AdmissionRequest. Throws WebhookFailure for one that fails, unless another one is false:
-   * then the answer is known.
+   * Whether all are true of a request. Throws WebhookFailure for one that fails, unless another one is false: then the
+   * answer is known.
    */
-  async hold(request: JsonObject): Promise<boolean> {
-    const { cel, compiler } = await loadEngine();
-    this.#compiled ??= this.#given.map(({ expression = '' }) => compiler.compile(expression, ['bool']));
-    const budget = new cel.Budget(STEPS, 'matchConditions');
-    let failure: WebhookFailure | undefined;
-    for (const [i, expression] of this.#compiled.entries()) {
-      try {
-        const { object, oldObject, ...rest } = request;
-        const values = {
-          object: cel.celValue(object ?? null, undefined, budget),
-          oldObject: cel.celValue(oldObject ?? null, undefined, budget),
-          request: cel.celValue(rest, undefined, budget),
-        };
-        if (expression.evaluate(values, budget) !== true) return false;
-      } catch (error) {
-        if (!(error instanceof cel.CelError) && !(error instanceof cel.BudgetExceeded)) throw error;
-        const why = error instanceof cel.BudgetExceeded ? `takes more than ${STEPS} steps` : error.message;
-        failure ??= new WebhookFailure(`match condition "${this.#given[i]?.name ?? ''}": ${why}`);
-      }
+  async hold(inputs: Inputs): Promise<boolean> {
+    const engine = await loadPolicyEngine();
+    this.#compiled ??= engine.compileMatchConditions('matchConditions', this.#given);
+    const { conditions, violations } = this.#compiled;
+    const [wrong] = violations;
+    if (wrong) throw new WebhookFailure(`${wrong.field}: ${wrong.description}`);
+    try {
+      return engine.conditionsHold(conditions, { inputs, namespaceObject: null, budget: engine.newBudget(STEPS) });
+    } catch (error) {
+      if (!(error instanceof engine.EvaluationError)) throw error;
+      throw new WebhookFailure(error.message, { cause: error });
     }
-    if (failure) throw failure;
-    return true;
   }
 }
 
-/** Conditions that do not compile are refused with the configuration. */
+/** Refuses a configuration whose match conditions do not compile. */
 export const webhookConditionRules: Admission = {
   async create(kind, object) {
     if (isConfiguration(kind)) await checkConditions(kind.kind, object);
@@ -89,17 +59,9 @@ const isConfiguration = (kind: AdmissionKind): boolean =>
 
 async function checkConditions(kind: string, { metadata, webhooks = [] }: MutatingWebhookConfiguration): Promise<void> {
   if (webhooks.every(({ matchConditions = [] }) => matchConditions.length === 0)) return;
-  const { cel, compiler } = await loadEngine();
-  const found = webhooks.flatMap(({ matchConditions = [] }, i) =>
-    matchConditions.flatMap(({ expression = '' }, j) => {
-      try {
-        compiler.compile(expression, ['bool']);
-        return [];
-      } catch (error) {
-        if (!(error instanceof cel.ExpressionError)) throw error;
-        return [invalidValue(`webhooks[${i}].matchConditions[${j}].expression`, expression, error.message)];
-      }
-    }),
+  const { compileMatchConditions } = await loadPolicyEngine();
+  const found = webhooks.flatMap(
+    ({ matchConditions = [] }, i) => compileMatchConditions(`webhooks[${i}].matchConditions`, matchConditions).violations,
   );
   if (found.length > 0) throw invalid({ kind, name: metadata?.name ?? '' }, found);
 }

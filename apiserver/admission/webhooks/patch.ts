@@ -1,27 +1,27 @@
 import { fromJson, toJson } from '../../../api/codec/json.ts';
 import { ApiError } from '../../../api/errors/index.ts';
-import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
+import type { ApiObject } from '../../../api/kinds/kind.ts';
 import { applyJsonPatch, type JsonPatchOperation } from '../../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../api/meta/merge-patch.ts';
+import { type SentForm, toForm } from '../matching/request.ts';
 import { WebhookFailure } from './review.ts';
 
 /** What a webhook may not change: which object it is. */
 const FIRM = ['name', 'namespace', 'uid'] as const;
 
 /**
- * The object as a patch of a webhook makes it, read as strictly as what clients send. Throws WebhookFailure for a patch
- * that does not apply, whose result is no object of the kind, and that changes which object it is.
+ * The stored object as a patch of its sent form makes it, read as strictly as what clients send. Throws WebhookFailure
+ * for a patch that does not apply, whose result is no object of the kind, and that changes which object it is.
  */
-export function patchedObject(
-  kind: Pick<Kind, 'kind' | 'apiVersion' | 'message'>,
-  object: ApiObject,
-  patch: readonly JsonPatchOperation[],
-): ApiObject {
-  const before = toJson(kind, object);
+export function patchedObject(form: SentForm, object: ApiObject, patch: readonly JsonPatchOperation[]): ApiObject {
+  const before = toJson(form, toForm(form, object));
   const after = orFailure('cannot be applied', () => applyJsonPatch(before, patch));
   if (!isJsonObject(after)) throw new WebhookFailure('response.patch cannot be applied: the result is no object');
   checkFirm(before, after);
-  return orFailure('makes an object that cannot be read', () => fromJson<ApiObject>(kind, after));
+  return orFailure('makes an object that cannot be read', () => {
+    const sent = fromJson<ApiObject>(form, after);
+    return form.conversion ? form.conversion.toStored(sent) : sent;
+  });
 }
 
 function checkFirm(before: JsonObject, after: JsonObject): void {

@@ -18,7 +18,7 @@ const CODES: Readonly<Record<number, readonly [ErrorCode, ErrorReason]>> = {
 
 /** A webhook has refused the request. */
 export function denied(webhook: string, { message, httpCode, reason }: Verdict): ApiError {
-  const fallback: readonly [ErrorCode, ErrorReason] = httpCode < 500 ? CODES[403]! : ['INTERNAL', 'InternalError'];
+  const fallback: readonly [ErrorCode, ErrorReason] = httpCode < 500 ? CODES[400]! : ['INTERNAL', 'InternalError'];
   const [code, usual] = CODES[httpCode] ?? fallback;
   const why = message === '' ? 'denied the request without explanation' : `denied the request: ${message}`;
   return new ApiError(code, /^[A-Z][A-Za-z]{0,62}$/.test(reason) ? reason : usual, `admission webhook "${webhook}" ${why}`);

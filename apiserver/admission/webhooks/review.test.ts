@@ -4,6 +4,7 @@ import { readReview } from './review.ts';
 const review = (response: unknown, rest: object = {}): string =>
   JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response, ...rest });
 const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64');
+const deep = Buffer.from(`${'['.repeat(200)}${']'.repeat(200)}`).toString('base64');
 const allowed = { uid: 'u', allowed: true };
 const patched = (operations: unknown) => ({ ...allowed, patchType: 'JSONPatch', patch: base64(operations) });
 
@@ -13,16 +14,16 @@ describe('the answer of a webhook', () => {
     expect(readReview(review(patched(patch)), 'u', true)).toMatchObject({ isAllowed: true, patch });
   });
 
-  it('refuses with 403 where it names no status, and its patch counts for nothing', () => {
+  it('refuses with 400 where it names no status, and its patch counts for nothing', () => {
     const refusal = { ...patched([]), allowed: false, status: { message: 'no' } };
     expect(readReview(review(refusal), 'u', true)).toMatchObject({
       isAllowed: false,
       message: 'no',
-      httpCode: 403,
+      httpCode: 400,
       patch: undefined,
     });
     const status = { code: 200, reason: 'Odd' };
-    expect(readReview(review({ ...refusal, status }), 'u', true)).toMatchObject({ httpCode: 403, message: 'Odd' });
+    expect(readReview(review({ ...refusal, status }), 'u', true)).toMatchObject({ httpCode: 400, message: 'Odd' });
   });
 
   it('has ten warnings of 256 characters at most, and annotations with good keys', () => {
@@ -34,6 +35,14 @@ describe('the answer of a webhook', () => {
     expect(verdict.warnings[10]).toBe('2 more warnings are left out');
     expect(Object.keys(verdict.auditAnnotations)).toEqual(['good']);
     expect(verdict.auditAnnotations.good).toHaveLength(1_027);
+  });
+
+  it('has a message of 4,096 characters at most, and twenty annotations', () => {
+    const auditAnnotations = Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`k${i}`, 'v']));
+    const status = { message: 'm'.repeat(5_000) };
+    const verdict = readReview(review({ uid: 'u', allowed: false, status, auditAnnotations }), 'u', false);
+    expect(verdict.message).toHaveLength(4_099);
+    expect(Object.keys(verdict.auditAnnotations)).toHaveLength(20);
   });
 
   it.each<[string, string, string]>([
@@ -48,6 +57,7 @@ describe('the answer of a webhook', () => {
     ['a type without a patch', review({ ...allowed, patchType: 'JSONPatch' }), 'without response.patch'],
     ['a patch that is no base64', review({ ...patched([]), patch: '{}' }), 'is no base64'],
     ['a patch that is no list', review(patched({})), 'response.patch cannot be read'],
+    ['a patch of too many levels', review({ ...patched([]), patch: deep }), 'levels deep'],
     ['an operation that is none', review(patched([{ op: 'what', path: '' }])), 'operation 0'],
   ])('with %s is a failure', (_what, text, why) => {
     expect(() => readReview(text, 'u', true)).toThrow(why);

@@ -1,13 +1,14 @@
 import { isTooDeep, tooDeepText } from '../../../api/meta/json-depth.ts';
 import { type JsonPatchOperation, parseJsonPatch } from '../../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../api/meta/merge-patch.ts';
+import type { RequestObjects } from '../matching/request.ts';
 
 // AdmissionReview of admission.k8s.io/v1: what is asked of a webhook, and what it answers. Pure.
 
 /** What a webhook says of a request. */
 export interface Verdict {
   readonly isAllowed: boolean;
-  /** Why not, and the HTTP status for the client; 403 where the webhook names none. */
+  /** Why not, and the HTTP status for the client; 400 where the webhook names none, as in Kubernetes. */
   readonly message: string;
   readonly httpCode: number;
   readonly reason: string;
@@ -33,8 +34,8 @@ const ANNOTATION_CHARACTERS = 1_024;
 const ANNOTATION_KEY = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 
 /** The text to send. */
-export function reviewText(request: JsonObject): string {
-  return JSON.stringify({ kind: KIND, apiVersion: VERSION, request });
+export function reviewText({ request, object, oldObject }: RequestObjects): string {
+  return JSON.stringify({ kind: KIND, apiVersion: VERSION, request: { ...request, object, oldObject } });
 }
 
 /** Reads the answer to the request of that uid. Throws WebhookFailure. */
@@ -49,7 +50,7 @@ export function readReview(text: string, uid: string, mutates: boolean): Verdict
   return {
     isAllowed: response.allowed,
     message: cut(textOf(message) || textOf(reason), MESSAGE_CHARACTERS),
-    httpCode: typeof code === 'number' && Number.isInteger(code) && code >= 400 && code < 600 ? code : 403,
+    httpCode: typeof code === 'number' && Number.isInteger(code) && code >= 400 && code < 600 ? code : 400,
     reason: cut(textOf(reason), WARNING_CHARACTERS),
     patch: response.allowed ? patchOf(response, mutates) : undefined,
     warnings: warningsOf(response.warnings),

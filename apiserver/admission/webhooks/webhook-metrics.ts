@@ -7,7 +7,7 @@ import {
   type MetricTable,
 } from '../../../api/metrics/index.ts';
 
-const who = ['name', 'type'] as const;
+const labels = ['name', 'type'] as const;
 
 /** What is measured of webhooks; docs/metrics.md is made from this. Of more than 2,000 series the rest are "other". */
 export const webhookMetrics = {
@@ -15,26 +15,26 @@ export const webhookMetrics = {
     name: 'apiserver_admission_webhook_admission_duration_seconds',
     type: 'histogram',
     help: 'How long calls of webhooks took, with the wait for a place among the calls of the same one, by webhook and type (mutating, validating).',
-    labels: [...who],
+    labels: [...labels],
     buckets: fastSeconds,
   },
   requests: {
     name: 'apiserver_admission_webhook_request_total',
     type: 'counter',
     help: 'Calls of webhooks by webhook, type, operation (CREATE, UPDATE, DELETE), and whether the request was refused because of it.',
-    labels: [...who, 'operation', 'rejected'],
+    labels: [...labels, 'operation', 'rejected'],
   },
   rejections: {
     name: 'apiserver_admission_webhook_rejection_count',
     type: 'counter',
     help: 'Requests that were refused because of a webhook, by webhook, type, operation, and error_type: no_error (it said so), calling_webhook_error (it could not be asked, or gave no usable answer).',
-    labels: [...who, 'operation', 'error_type'],
+    labels: [...labels, 'operation', 'error_type'],
   },
   failOpen: {
     name: 'apiserver_admission_webhook_fail_open_count',
     type: 'counter',
     help: 'Calls of webhooks that failed and were passed over, because failurePolicy is "Ignore", by webhook and type.',
-    labels: [...who],
+    labels: [...labels],
   },
 } satisfies MetricTable;
 

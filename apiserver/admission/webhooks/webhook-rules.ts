@@ -1,25 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../../api/errors/index.ts';
-import { isCustom } from '../../../api/kinds/custom/custom-kind.ts';
+import { splitResource } from '../../../api/kinds/admission-rules.ts';
 import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
 import { equalValues } from '../../../api/meta/equal.ts';
 import type { AdmissionAttributes, DynamicRules } from '../dynamic.ts';
-import { matchedVersion, matchesNamespace, matchesObject } from './matching.ts';
+import { type NamespaceLabels, namespaceMatches, objectMatches, selectsAll } from '../matching/match-resources.ts';
+import { formIn, RequestObjects } from '../matching/request.ts';
+import { matchedVersion } from '../matching/rules.ts';
 import { patchedObject } from './patch.ts';
 import { denied, failed, notForDryRun } from './refusals.ts';
-import { admissionRequest } from './request.ts';
 import { readReview, reviewText, type Verdict, WebhookFailure } from './review.ts';
 import type { Outcome, WebhookMeter } from './webhook-metrics.ts';
 import type { Webhook } from './webhook-table.ts';
 
-/** All webhooks of one type for one request together: what is left when it is over counts as failed. */
+/** The time for all webhooks of one type of a request. Those that it leaves none have failed. */
 const PHASE_MS = 30_000;
 
 export interface WebhookDeps {
   readonly mutating: { readonly all: readonly Webhook[] };
   readonly validating: { readonly all: readonly Webhook[] };
   readonly meter: Pick<WebhookMeter, 'called'>;
-  labelsOfNamespace(name: string): Promise<Readonly<Record<string, string>> | undefined>;
+  readonly labelsOfNamespace: NamespaceLabels;
+  /** Waits until the labels of namespaces are not older than the last acknowledged write. */
+  freshNamespaces(): Promise<void>;
   /** The versions that a kind is served in. */
   versionsOf(kind: Kind): readonly string[];
   /** Monotonic. */
@@ -32,7 +35,7 @@ interface Phase {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The answer of a webhook that was asked; undefined for one that the request does not concern, or that was ignored. */
+/** The answer of a webhook that was called. */
 interface Answer {
   readonly verdict: Verdict;
   readonly object: ApiObject | undefined;
@@ -52,12 +55,15 @@ export class WebhookRules implements DynamicRules {
 
   /** Whether a write of the kind may wait for a webhook. */
   mayWait({ plural }: Kind): boolean {
-    const isMeant = (text: string): boolean => text.startsWith('*') || text === plural || text.startsWith(`${plural}/`);
+    const isMeant = (text: string): boolean => ['*', plural].includes(splitResource(text)[0]);
     const { mutating, validating } = this.#deps;
     return [...mutating.all, ...validating.all].some(({ rules }) => rules.some(({ rule }) => rule?.resources?.some(isMeant)));
   }
 
-  /** In order of configurations and webhooks; those that want it once more when a later one has changed the object. */
+  /**
+   * Calls the webhooks in the order of configurations, and once more those with the reinvocationPolicy "IfNeeded" whose
+   * object a later one has changed.
+   */
   async mutate(attributes: AdmissionAttributes): Promise<ApiObject | undefined> {
     const { all } = this.#deps.mutating;
     if (all.length === 0) return undefined;
@@ -66,12 +72,16 @@ export class WebhookRules implements DynamicRules {
     const again = new Set<Webhook>();
     let { object } = attributes;
     const ask = async (webhook: Webhook, round: number): Promise<void> => {
-      const answer = await this.#judge(webhook, { ...attributes, object }, { phase, round, index: all.indexOf(webhook) });
+      const at = { phase, round, index: all.indexOf(webhook) };
+      const answer = await this.#judge(webhook, { ...attributes, object }, at);
       if (!answer) return;
-      if (answer.object !== undefined && object !== undefined && !equalValues(answer.object, object)) {
+      const mutated = answer.object !== undefined && object !== undefined && !equalValues(answer.object, object);
+      if (mutated) {
         object = answer.object;
         if (round === 0) for (const each of asked) again.add(each);
       }
+      const told = { configuration: webhook.configuration, webhook: webhook.name, mutated };
+      attributes.call.audited?.annotate(annotationKey(webhook, at), JSON.stringify(told));
       if (webhook.isReinvoked) asked.add(webhook);
     };
     for (const webhook of all) await ask(webhook, 0);
@@ -95,21 +105,24 @@ export class WebhookRules implements DynamicRules {
   }
 
   #phase({ call }: AdmissionAttributes, own?: AbortSignal): Phase {
-    const { signal } = call as { readonly signal?: AbortSignal };
-    const signals = [signal, own].filter((each) => each !== undefined);
+    const signals = [call.signal, own].filter((each) => each !== undefined);
     const joined = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
     return { endsAt: this.#deps.now() + PHASE_MS, signal: joined };
   }
 
-  /** Asks one webhook, where the request concerns it. Throws the refusal. */
+  /**
+   * Calls a webhook whose rules and selectors match the request. Undefined for one that is not called, or whose failure
+   * is ignored. Throws the refusal.
+   */
   async #judge(
     webhook: Webhook,
     attributes: AdmissionAttributes,
     at: { readonly phase: Phase; readonly round: number; readonly index: number },
   ): Promise<Answer | undefined> {
     const version = matchedVersion(webhook, attributes, () => this.#deps.versionsOf(attributes.kind));
-    if (version === undefined || !matchesObject(webhook, attributes)) return undefined;
-    if (!(await matchesNamespace(webhook, attributes, this.#deps.labelsOfNamespace))) return undefined;
+    if (version === undefined || !objectMatches(webhook.objectSelector, attributes)) return undefined;
+    if (!selectsAll(webhook.namespaceSelector)) await this.#deps.freshNamespaces();
+    if (!namespaceMatches(webhook.namespaceSelector, attributes, this.#deps.labelsOfNamespace)) return undefined;
     const beganAt = this.#deps.now();
     const tell = (outcome: Outcome): void => {
       const seconds = (this.#deps.now() - beganAt) / 1000;
@@ -129,8 +142,7 @@ export class WebhookRules implements DynamicRules {
       if (!(error instanceof WebhookFailure)) throw error;
       tell(webhook.isIgnoredOnFailure ? 'ignored' : 'failed');
       if (!webhook.isIgnoredOnFailure) throw failed(webhook.name, error);
-      const phase = webhook.type === 'mutating' ? 'mutation' : 'validation';
-      annotate(`failed-open.${phase}.webhook.admission.k8s.io/round_${at.round}_index_${at.index}`, webhook.name);
+      annotate(`failed-open.${annotationKey(webhook, at)}`, webhook.name);
       return undefined;
     }
   }
@@ -143,22 +155,23 @@ export class WebhookRules implements DynamicRules {
   ): Promise<Answer | undefined> {
     const uid = randomUUID();
     const { conditions, client, type } = webhook;
-    if (!conditions.isEmpty && !(await conditions.hold(admissionRequest(attributes, uid, version)))) return undefined;
+    const objects = new RequestObjects(attributes, { uid, version });
+    if (!conditions.isEmpty && !(await conditions.hold(objects))) return undefined;
     if (attributes.dryRun && !webhook.takesDryRuns) throw notForDryRun(webhook.name);
     const leftMs = Math.min(webhook.timeoutMs, endsAt - this.#deps.now());
     if (leftMs <= 0) throw new WebhookFailure(`the webhooks before it took ${PHASE_MS / 1000} s, the most for all of them`);
-    const text = await client.call(() => reviewText(admissionRequest(attributes, uid, version)), leftMs, signal);
+    const text = await client.call(() => reviewText(objects), leftMs, signal);
     const verdict = readReview(text, uid, type === 'mutating');
     const { patch } = verdict;
     if (!patch || patch.length === 0) return { verdict, object: undefined };
     if (attributes.object === undefined) throw new WebhookFailure('response.patch: a deletion has no object that can be changed');
-    return { verdict, object: completed(attributes, patchedObject(formOf(attributes, version), attributes.object, patch)) };
+    return { verdict, object: completed(attributes, patchedObject(formIn(attributes, version), attributes.object, patch)) };
   }
 }
 
-/** The form in which a webhook was sent the object. */
-function formOf({ form, kind }: AdmissionAttributes, version: string) {
-  return isCustom(kind) && form.apiVersion === kind.apiVersion ? { ...form, apiVersion: version } : form;
+/** Kubernetes' key of what the audit log is told of a call. */
+function annotationKey({ type }: Webhook, { round, index }: { readonly round: number; readonly index: number }): string {
+  return `${type === 'mutating' ? 'mutation' : 'validating'}.webhook.admission.k8s.io/round_${round}_index_${index}`;
 }
 
 /** A later webhook sees the object complete. Throws WebhookFailure where a default cannot be filled in. */

@@ -1,17 +1,27 @@
-import type { MutatingWebhook, MutatingWebhookConfiguration, WebhookClientConfig } from '../../../api/generated/types.ts';
+import type {
+  LabelSelector,
+  MutatingWebhook,
+  MutatingWebhookConfiguration,
+  RuleWithOperations,
+  WebhookClientConfig,
+} from '../../../api/generated/types.ts';
 import { equalValues } from '../../../api/meta/equal.ts';
 import type { Entry } from '../../watch/entry.ts';
 import type { KindCache } from '../../watch/kind-cache.ts';
+import type { MatchPolicy } from '../matching/rules.ts';
 import { Conditions } from './conditions.ts';
-import type { Matched } from './matching.ts';
 import { WebhookClient, type WebhookTarget } from './webhook-client.ts';
 import type { WebhookType } from './webhook-metrics.ts';
 
 /** A webhook that is ready to be called. */
-export interface Webhook extends Matched {
+export interface Webhook {
   readonly name: string;
-  readonly type: WebhookType;
   readonly configuration: string;
+  readonly type: WebhookType;
+  readonly rules: readonly RuleWithOperations[];
+  readonly policy: MatchPolicy;
+  readonly namespaceSelector: LabelSelector | undefined;
+  readonly objectSelector: LabelSelector | undefined;
   readonly conditions: Conditions;
   readonly isIgnoredOnFailure: boolean;
   /** It is asked for dry runs, too. */
@@ -69,10 +79,10 @@ export class WebhookTable {
     const same = before.find((each) => each.name === name && equalValues(each.clientConfig, clientConfig));
     return {
       name,
-      type: this.#type,
       configuration,
+      type: this.#type,
       rules: given.rules ?? [],
-      matchesAnyVersion: given.matchPolicy !== 'Exact',
+      policy: given.matchPolicy === 'Exact' ? 'Exact' : 'Equivalent',
       namespaceSelector: given.namespaceSelector,
       objectSelector: given.objectSelector,
       conditions: new Conditions(given.matchConditions ?? []),

@@ -18,6 +18,10 @@ export const held = {
 
 export type Held = keyof typeof held;
 
+/** Characters of one of them, as all annotations of an object may have, and values in it, as an object may have. */
+const MOST_CHARACTERS = 256 * 1024;
+const MOST_VALUES = 10_000;
+
 const PACKAGE = 'berth.autoscaling.v2';
 
 /** Metadata with what is held, and without annotations of these names that were there before. */
@@ -43,13 +47,19 @@ export class HeldReader {
   json(name: Held): Json | undefined {
     const text = this.#metadata.annotations?.[held[name]];
     if (text === undefined || text === '') return undefined;
+    if (text.length > MOST_CHARACTERS) throw this.#wrong(name, `it has more than ${MOST_CHARACTERS} characters`);
+    const value = this.#parsed(name, text);
+    if (isTooDeep(value)) throw this.#wrong(name, 'it is nested too deeply');
+    if (valuesIn(value) > MOST_VALUES) throw this.#wrong(name, `it has more than ${MOST_VALUES} objects, members and items`);
+    return value;
+  }
+
+  #parsed(name: Held, text: string): Json {
     try {
-      const value = JSON.parse(text) as Json;
-      if (!isTooDeep(value)) return value;
+      return JSON.parse(text) as Json;
     } catch {
       throw this.#wrong(name, 'it is no JSON');
     }
-    throw this.#wrong(name, 'it is nested too deeply');
   }
 
   /** A list of objects. */
@@ -82,6 +92,12 @@ export class HeldReader {
       invalidValue(field, this.#metadata.annotations?.[held[name]], `must be JSON of its field in autoscaling/v2: ${why}`),
     ]);
   }
+}
+
+/** The value itself, and all that it has within. */
+function valuesIn(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce((sum: number, inner) => sum + valuesIn(inner as Json), 1);
 }
 
 /** A message of autoscaling/v2 as JSON. */

@@ -108,11 +108,26 @@ describe('autoscaling/v1', () => {
     [names.metrics, '{', 'it is no JSON'],
     [names.metrics, '{}', 'it is no list of objects'],
     [names.metrics, '[{"type":"Pods","pods":{"metricNam":"x"}}]', 'metricNam'],
+    [names.metrics, `${'['.repeat(200)}${']'.repeat(200)}`, 'it is nested too deeply'],
     [names.behavior, '{"ScaleSideways":{}}', 'scaleSideways'],
   ])('refuses the annotation %s that is %s', (name, text, why) => {
     const read = () => toStored(older({ metadata: { name: 'a', annotations: { [name]: text } } }));
     expect(read).toThrow(`metadata.annotations[${name}]`);
     expect(read).toThrow(why);
+  });
+
+  it('writes the behavior with capital letters, as Kubernetes does', () => {
+    const behavior = { scaleDown: { stabilizationWindowSeconds: 60 } };
+    const { annotations } = toOlder({ spec: { behavior } }).metadata as { annotations: Record<string, string> };
+    expect(annotations[names.behavior]).toBe('{"ScaleDown":{"StabilizationWindowSeconds":60}}');
+  });
+
+  it.each([
+    ['more characters than annotations may have', `[${' '.repeat(262_144)}]`, 'more than 262144 characters'],
+    ['more values than an object may have', `[${'{},'.repeat(20_000)}{}]`, 'more than 10000 objects'],
+  ])('refuses %s at once', (_, text, why) => {
+    const metadata = { annotations: { 'autoscaling.alpha.kubernetes.io/metrics': text } };
+    expect(() => toStored(older({ metadata }))).toThrow(why);
   });
 
   it('follows a change of its CPU usage, also where the metrics of autoscaling/v2 were in another order', () => {

@@ -11,7 +11,8 @@ export interface MatchCondition__Input {
    */
   'name'?: (string);
   /**
-   * CEL over "object", "oldObject", "request" and "authorizer"; true or false. Written by the client.
+   * CEL over "object", "oldObject" and "request", in a policy also "params" and "namespaceObject"; true or false.
+   * Written by the client.
    */
   'expression'?: (string);
 }
@@ -25,7 +26,8 @@ export interface MatchCondition {
    */
   'name'?: (string);
   /**
-   * CEL over "object", "oldObject", "request" and "authorizer"; true or false. Written by the client.
+   * CEL over "object", "oldObject" and "request", in a policy also "params" and "namespaceObject"; true or false.
+   * Written by the client.
    */
   'expression'?: (string);
 }

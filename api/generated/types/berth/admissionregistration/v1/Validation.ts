@@ -7,7 +7,7 @@
  */
 export interface Validation__Input {
   /**
-   * CEL over "object", "oldObject", "request", "params", "namespaceObject", "variables" and "authorizer"; true or false.
+   * CEL over "object", "oldObject", "request", "params", "namespaceObject" and "variables"; true or false.
    * Written by the client.
    */
   'expression'?: (string);
@@ -32,7 +32,7 @@ export interface Validation__Input {
  */
 export interface Validation {
   /**
-   * CEL over "object", "oldObject", "request", "params", "namespaceObject", "variables" and "authorizer"; true or false.
+   * CEL over "object", "oldObject", "request", "params", "namespaceObject" and "variables"; true or false.
    * Written by the client.
    */
   'expression'?: (string);
