@@ -39,7 +39,6 @@ export function registerServer(program: Command): void {
     .option('--data-dir <folder>', 'where its state lives', defaultDataDir())
     .option('--listen <address>', 'where the API listens', defaultListen)
     .option('--advertise <host>', 'the address under which others reach the API, when it is another')
-    .option('--kubernetes-listen <address>', "where Kubernetes' HTTP API is served, or off", 'off')
     .addOption(new Option('--backend <name>', 'where objects are stored').choices(['lmdb', 'memory']).default('lmdb'))
     .option('--history <span>', `${historyHelp} (default: ${defaultHistory})`)
     .option('--history-size <quantity>', `${historySizeHelp} (default: ${defaultHistorySize})`)
