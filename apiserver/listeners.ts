@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { splitCertificates } from '../api/meta/authority.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { listenBesides } from './advertise.ts';
+import { openHttpListener } from './http/http-listener.ts';
 import type { ServerPki } from './pki/pki.ts';
 import type { ApiServer } from './rpc/api-server.ts';
 import { ListenerCredentials, type TlsOptions } from './rpc/listener/credentials.ts';
@@ -12,17 +13,20 @@ export interface Listeners {
   /** Where the server listens, with the real port. */
   readonly address: string;
   readonly port: number;
+  /** Where Kubernetes' HTTP API is served, with the real port; undefined: nowhere. */
+  readonly kubernetes: string | undefined;
   /** Closes them: takes no new calls, lets running ones end for so long, then cuts them. */
   drain(graceMs: number): Promise<void>;
 }
 
 interface ListenersInput {
-  readonly api: Pick<ApiServer, 'server' | 'refusals'>;
+  readonly api: Pick<ApiServer, 'server' | 'refusals' | 'door'>;
   readonly pki: Pick<ServerPki, 'certificates'>;
   readonly metrics: MetricsRegistry;
   readonly tls?: Partial<TlsOptions> | undefined;
   readonly listenerLimits?: Partial<ListenerLimits> | undefined;
   readonly listen: string;
+  readonly kubernetesListen?: string | undefined;
   readonly advertise?: string | undefined;
   readonly log: Logger;
 }
@@ -66,11 +70,15 @@ export async function openListeners(input: ListenersInput, signal: AbortSignal):
     });
   const isOpen = await tryOnce();
   if (!isOpen && advertise !== undefined) void retry(tryOnce, signal);
-  const drain = (graceMs: number): Promise<void> => {
+  const http =
+    input.kubernetesListen === undefined
+      ? undefined
+      : await openHttpListener({ listen: input.kubernetesListen, certificates, door: api.door, log });
+  const drain = async (graceMs: number): Promise<void> => {
     endRenewals();
-    return listener.drain(graceMs);
+    await Promise.all([listener.drain(graceMs), http?.drain(graceMs)]);
   };
-  return { address, port, drain };
+  return { address, port, kubernetes: http?.address, drain };
 }
 
 async function retry(tryOnce: () => Promise<boolean>, signal: AbortSignal): Promise<void> {

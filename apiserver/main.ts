@@ -110,7 +110,7 @@ async function listenUntil({ options, store, registry, dynamic, addKind, sums, p
   const listeners = await openListeners({ ...options, api, pki }, stopping.signal);
   const service = await keepControlPlaneService({ registry, port: listeners.port }, options, stopping.signal);
   api.setServing(true);
-  options.ready?.({ address: listeners.address, port: listeners.port, ca: pki.certificates.trusted(), addKind });
+  options.ready?.({ ...listeners, ca: pki.certificates.trusted(), addKind });
   if (!signal.aborted) await once(signal, 'abort');
   log.info('the API server is stopping');
   api.setServing(false);

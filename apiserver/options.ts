@@ -29,6 +29,8 @@ export interface ServerOptions {
   readonly listen: string;
   /** A name or address under which clients reach the server, if it is not one of the machine's own. */
   readonly advertise?: string | undefined;
+  /** Where Kubernetes' HTTP API is served, HOST:PORT; absent: nowhere. */
+  readonly kubernetesListen?: string | undefined;
   readonly backend: 'memory' | 'lmdb';
   /** The retention of old versions; an hour by default. */
   readonly historyMs?: number | undefined;
@@ -80,6 +82,8 @@ export interface ServerInfo {
   /** Where it listens, with the real port. */
   readonly address: string;
   readonly port: number;
+  /** Where Kubernetes' HTTP API is served, with the real port. */
+  readonly kubernetes?: string | undefined;
   /** The authority's certificate, PEM. */
   readonly ca: string;
   /** Serves one more kind; resolves when its objects are shown. Throws RangeError for one that is there already. */

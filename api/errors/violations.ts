@@ -69,8 +69,10 @@ function quotesHint(expected: string, found: string): string {
   return isNumber || isBoolean ? '; remove the quotes' : '';
 }
 
+export const FIELD_UNKNOWN = 'FieldUnknown';
+
 /** The kind has no such field. */
 export function unknownField(field: string, didYouMean?: string): FieldViolation {
   const hint = didYouMean === undefined ? '' : `; did you mean "${didYouMean}"?`;
-  return { field, description: `unknown field${hint}`, reason: 'FieldUnknown' };
+  return { field, description: `unknown field${hint}`, reason: FIELD_UNKNOWN };
 }

@@ -1,12 +1,12 @@
 import type { Type } from 'protobufjs';
 import { messageType } from '../../api/codec/descriptors.ts';
-import { fromJson, subjectOf } from '../../api/codec/json.ts';
+import { fromJson, readObject, subjectOf } from '../../api/codec/json.ts';
 import { decodeForeign } from '../../api/codec/message.ts';
 import { findUnsayable } from '../../api/codec/value-checks.ts';
 import { LENGTH_DELIMITED } from '../../api/codec/wire-format.ts';
 import { WireReader } from '../../api/codec/wire-reader.ts';
 import { ApiError, badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
-import { unknownField } from '../../api/errors/violations.ts';
+import { FIELD_UNKNOWN, unknownField } from '../../api/errors/violations.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { isTooDeep, tooDeepText } from '../../api/meta/json-depth.ts';
 import { checkElements, checkJsonElements } from './kind-bounds.ts';
@@ -99,18 +99,39 @@ export function decodeStrictly<T extends object>(messageName: string, bytes: Uin
 
 /**
  * Decodes an object of a write from either of its forms; what one of them refuses, the other does too. One with too
- * many elements is refused before it is decoded.
+ * many elements is refused before it is decoded. With `unknown` fields that the kind does not have are left out, and
+ * their paths noted there, where the form names them.
  */
-export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' | 'json'): ApiObject {
+export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' | 'json', unknown?: string[]): ApiObject {
   if (format === 'json') {
     const json = parseJson(bytes, kind.singular);
     checkJsonElements(kind, json, subjectOf(kind, json));
-    return fromJson<ApiObject>(kind, json);
+    return objectFromJson(kind, json, unknown);
   }
   refuseElements(kind, bytes);
-  const object = decodeStrictly<ApiObject>(kind.message, bytes, kind.singular);
+  const object = unknown
+    ? decodeLeniently<ApiObject>(kind.message, bytes, kind.singular)
+    : decodeStrictly<ApiObject>(kind.message, bytes, kind.singular);
   requireSayable(kind, object);
   return object;
+}
+
+/** The same of JSON that is read already. */
+export function objectFromJson<T extends ApiObject>(kind: Kind, json: unknown, unknown?: string[]): T {
+  if (!unknown) return fromJson<T>(kind, json);
+  const { value, violations } = readObject<T>(kind, json);
+  const wrong = violations.filter(({ reason }) => reason !== FIELD_UNKNOWN);
+  if (wrong.length > 0) throw invalid(subjectOf(kind, json), violations);
+  unknown.push(...violations.map(({ field }) => field));
+  return value;
+}
+
+function decodeLeniently<T extends object>(messageName: string, bytes: Uint8Array, what: string): T {
+  try {
+    return decodeForeign<T>(messageName, bytes).value;
+  } catch (error) {
+    throw badRequest(`cannot decode the ${what}: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /** Damaged bytes are refused where they are decoded. */

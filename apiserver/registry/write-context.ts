@@ -19,10 +19,12 @@ export interface WriteContext {
   /** The leader's term under which the write was made; it is refused once that is over. Absent: nothing leads. */
   readonly term?: LeaseTerm | undefined;
   /**
-   * What becomes of a write with fields that a kind which users added does not have: refused, or stored without them,
-   * with or without a warning. Absent: "Warn".
+   * What becomes of a write with fields that the kind does not have: refused, or stored without them, with or without a
+   * warning. Absent: "Strict", and of kinds that users added "Warn".
    */
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore' | undefined;
+  /** The paths of those that the codec left out. */
+  readonly unknownFields?: readonly string[] | undefined;
   /** A merge patch of a status merges its conditions by type, as components of the minor version before expect. */
   readonly mergesConditions?: boolean | undefined;
   /** A change of the system's own: it goes on in a namespace that is full. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { kinds } from '../../api/kinds/index.ts';
-import { AccessTable } from './access-table.ts';
+import { AccessTable } from '../calls/access-table.ts';
 import { serviceDefinition } from './definitions.ts';
 
 const table = new AccessTable();

@@ -11,6 +11,9 @@ import type { TokenKeys } from '../authn/accounts/token-keys.ts';
 import { anyOf } from '../authn/bootstrap-tokens.ts';
 import type { TokenTable } from '../authn/tokens.ts';
 import { Authorizer } from '../authz/authorizer.ts';
+import { AccessTable } from '../calls/access-table.ts';
+import { CallMeters } from '../calls/call-meter.ts';
+import { HttpDoor } from '../http/door.ts';
 import { AnonymousCalls, type AnonymousLimits, defaultAnonymousLimits } from '../limits/anonymous-calls.ts';
 import { type AnswerLimits, AnswerRoom, defaultAnswerLimits } from '../limits/answer-room.ts';
 import { type ClientLimits, defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
@@ -24,11 +27,9 @@ import { defaultListLimits, type ListLimits } from '../verbs/list-gate.ts';
 import { Verbs } from '../verbs/verbs.ts';
 import { defaultWatchLimits, type WatchLimits } from '../verbs/watch-pump.ts';
 import { placeOf } from '../watch/entry.ts';
-import { AccessTable } from './access-table.ts';
 import { addWebhooks } from './admission-webhooks.ts';
 import { BACKUP_SERVICE, backupService } from './backup-service.ts';
-import { CallMeters } from './call-meter.ts';
-import { CallPipeline } from './call-pipeline.ts';
+import { CallPipeline, type CallPipelineOptions } from './call-pipeline.ts';
 import { clientOf } from './caller.ts';
 import { CERTIFICATES_SERVICE, certificatesService } from './certificates-service.ts';
 import { createGrpcServer, type Keepalive } from './grpc-server.ts';
@@ -88,6 +89,8 @@ export interface ApiServer {
   readonly server: Server;
   /** Where it is counted what the network's side refuses. */
   readonly refusals: Refusals;
+  /** The second door, for requests of Kubernetes' HTTP API. */
+  readonly door: HttpDoor;
   /** The status of the health service; initially NOT_SERVING. */
   setServing(serving: boolean): void;
 }
@@ -124,9 +127,15 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     serve(service);
     names.push(name);
   }
-  const setServing = addHealth(server, calls.pipeline);
+  const setHealth = addHealth(server, calls.pipeline);
   addReflection(server, names, calls.pipeline);
-  return { server, refusals, setServing };
+  let isServing = false;
+  const setServing = (serving: boolean): void => {
+    isServing = serving;
+    setHealth(serving);
+  };
+  const door = new HttpDoor({ ...calls.options, registry, verbs: core.verbs, now: options.now, isServing: () => isServing });
+  return { server, refusals, door, setServing };
 }
 
 type Calls = ReturnType<typeof createCalls>;
@@ -143,7 +152,7 @@ function createCalls(options: ApiServerOptions) {
   const answers = new AnswerRoom({ ...defaultAnswerLimits, ...options.answerLimits }, metrics);
   const clients = new ClientCertificates({ trusted: () => certificates.trusted(), now: () => now().getTime(), metrics });
   const access = new AccessTable();
-  const pipeline = new CallPipeline({
+  const pipelineOptions: CallPipelineOptions = {
     tokens,
     authorizer,
     access,
@@ -156,8 +165,9 @@ function createCalls(options: ApiServerOptions) {
     limits,
     answers,
     anonymous: new AnonymousCalls({ ...defaultAnonymousLimits, ...options.anonymousLimits }, metrics),
-  });
-  return { pipeline, access, accounts, tokens, clients, limits, meters };
+  };
+  const pipeline = new CallPipeline(pipelineOptions);
+  return { options: pipelineOptions, pipeline, access, accounts, tokens, clients, limits, meters };
 }
 
 interface Core {

@@ -4,9 +4,9 @@ import pino from 'pino';
 import { expect, it } from 'vitest';
 import { permissionDenied } from '../../api/errors/index.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
+import { AccessTable } from '../calls/access-table.ts';
+import { CallMeters } from '../calls/call-meter.ts';
 import type { CallContext } from '../verbs/call-context.ts';
-import { AccessTable } from './access-table.ts';
-import { CallMeters } from './call-meter.ts';
 import { CallPipeline, type CallPipelineOptions } from './call-pipeline.ts';
 
 const PATH = '/berth.server.v1.SecretKeys/Rotate';

@@ -2,28 +2,30 @@ import {
   status as codes,
   type handleServerStreamingCall,
   type handleUnaryCall,
-  type Metadata,
+  Metadata,
   type ServerDuplexStream,
   type ServerWritableStream,
 } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { asApiError, exhausted } from '../../api/errors/index.ts';
+import { CallChain, type CallChainOptions } from '../calls/call-chain.ts';
+import type { CallMeter, CallMeters } from '../calls/call-meter.ts';
+import { guardFirstWrite, requireAuthorized } from '../calls/fail-closed.ts';
+import { OpenCall } from '../calls/open-call.ts';
+import { REQUEST_ID } from '../calls/request-id.ts';
+import { joinWarnings } from '../calls/warnings.ts';
 import type { AnonymousCalls } from '../limits/anonymous-calls.ts';
-import type { AnswerRoom } from '../limits/answer-room.ts';
-import type { CallShape, LimitKeeper } from '../limits/client-limits.ts';
+import type { CallShape } from '../limits/client-limits.ts';
 import type { FairShare } from '../limits/fair-share.ts';
 import type { Level } from '../limits/levels.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import { joinPieces } from '../verbs/pieces.ts';
 import type { PrepareCall } from '../verbs/prepared-call.ts';
 import { CallErrors } from './call-errors.ts';
-import type { CallMeter, CallMeters } from './call-meter.ts';
-import { type AnyCall, peerOfCall, wasReset, whenClosed, whenTaken } from './caller.ts';
-import { guardFirstWrite, requireAuthorized } from './fail-closed.ts';
-import { type ContextOptions, OpenCall } from './open-call.ts';
+import { type AnyCall, GrpcCall, peerOfCall, wasReset, whenClosed, whenTaken } from './caller.ts';
 import { sendPieces } from './send-pieces.ts';
 import type { StatusReply } from './status.ts';
-import { joinWarnings, warningMetadata } from './warnings.ts';
+import { warningMetadata } from './warnings.ts';
 
 /**
  * Prepares a call that is answered with a stream, as PrepareCall does. Handlers get and give encoded messages, so that
@@ -39,11 +41,9 @@ export interface PreparedStream {
 /** Serves a call with streams both ways: what it wants stands in its frames, so it authorizes when it has read them. */
 export type DuplexHandler = (call: ServerDuplexStream<Buffer, Buffer>, context: CallContext) => Promise<void>;
 
-export interface CallPipelineOptions extends ContextOptions {
+export interface CallPipelineOptions extends CallChainOptions {
   readonly log: Logger;
   readonly meters: CallMeters;
-  readonly limits: LimitKeeper;
-  readonly answers: AnswerRoom;
   readonly anonymous: AnonymousCalls;
 }
 
@@ -79,9 +79,11 @@ const BUSY_RETRY_MS = 1_000;
 export class CallPipeline {
   readonly errors: CallErrors;
   private readonly options: CallPipelineOptions;
+  private readonly chain: CallChain;
 
   constructor(options: CallPipelineOptions) {
     this.options = options;
+    this.chain = new CallChain(options);
     this.errors = new CallErrors(options.log);
   }
 
@@ -90,26 +92,24 @@ export class CallPipeline {
     return (call, callback) => {
       const meter = meterOf(call);
       const beganAt = meter.begin();
-      const context = new OpenCall(call, this.options);
+      const transport = new GrpcCall(call);
+      const context = new OpenCall(transport, this.options);
       const serve = async (): Promise<void> => {
         try {
-          context.identify();
-          this.enter(context, 'unary');
-          this.options.answers.assert(context.flow, 0);
-          const prepared = prepare(call.request, context);
-          requireAuthorized(context);
+          this.chain.beginUnary(context);
+          const prepared = this.chain.prepare(context, () => prepare(call.request, context));
           const { bytes, warnings } = await prepared.run();
           const told = joinWarnings(warnings, context.warnings);
           if (told.length > 0) call.sendMetadata(warningMetadata(told));
           if (bytes instanceof Uint8Array) {
-            this.holdAnswer(call, context, bytes.length, meter.isReadOnly);
-            callback(null, bytes, context.answer);
-          } else if (await sendPieces(call, bytes)) callback({ code: codes.OK, details: 'OK', ...trailer(context.answer) });
-          else callback(null, joinPieces(bytes), context.answer);
+            this.chain.holdAnswer(transport, context, bytes.length, meter.isReadOnly);
+            callback(null, bytes, answerOf(context));
+          } else if (await sendPieces(call, bytes)) callback({ code: codes.OK, details: 'OK', ...trailer(answerOf(context)) });
+          else callback(null, joinPieces(bytes), answerOf(context));
           meter.end(beganAt, codes.OK);
           context.audited?.ended();
         } finally {
-          this.leave(context, 'unary');
+          this.chain.leave(context, 'unary');
         }
       };
       serve().catch((error: unknown) => {
@@ -126,8 +126,7 @@ export class CallPipeline {
     const meterOf = this.meterOf('stream');
     return (call) =>
       this.serveStream(call, meterOf(call), (context) => {
-        const prepared = prepare(call.request, context);
-        requireAuthorized(context);
+        const prepared = this.chain.prepare(context, () => prepare(call.request, context));
         return prepared.run(call);
       });
   }
@@ -147,21 +146,21 @@ export class CallPipeline {
   private serveStream(
     call: ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>,
     meter: CallMeter,
-    run: (context: CallContext) => Promise<void>,
+    run: (context: OpenCall) => Promise<void>,
   ): void {
     const beganAt = meter.begin();
-    const context = new OpenCall(call, this.options, true);
+    const context = new OpenCall(new GrpcCall(call), this.options, true);
     const serve = async (): Promise<void> => {
       try {
         context.identify();
-        this.enter(context, 'stream');
+        this.chain.enter(context, 'stream');
         await run(context);
       } finally {
-        this.leave(context, 'stream');
+        this.chain.leave(context, 'stream');
       }
       meter.end(beganAt, call.cancelled ? codes.CANCELLED : codes.OK);
       context.audited?.ended();
-      (call as ServerWritableStream<Buffer, Buffer>).end(context.answer);
+      (call as ServerWritableStream<Buffer, Buffer>).end(answerOf(context));
     };
     serve().catch((error: unknown) => {
       const reply = this.errors.refuse(error, call, context);
@@ -179,7 +178,7 @@ export class CallPipeline {
     return (call) => {
       const meter = meterOf(call);
       const beganAt = meter.begin();
-      const context = new OpenCall(call, this.options, options.shape === 'stream');
+      const context = new OpenCall(new GrpcCall(call), this.options, options.shape === 'stream');
       try {
         const leave = this.enterGuarded(call, context, options);
         const ended = (): void => {
@@ -206,7 +205,7 @@ export class CallPipeline {
         return this.options.anonymous.enter(peerOfCall(call), shape);
       throw error;
     }
-    this.enter(context, shape);
+    this.chain.enter(context, shape);
     const { level, key, name, isExempt } = context.flow;
     const pool = shares?.[level];
     try {
@@ -217,12 +216,12 @@ export class CallPipeline {
           BUSY_RETRY_MS,
         );
     } catch (error) {
-      this.leave(context, shape);
+      this.chain.leave(context, shape);
       throw error;
     }
     return () => {
       pool?.leave(key);
-      this.leave(context, shape);
+      this.chain.leave(context, shape);
     };
   }
 
@@ -234,30 +233,14 @@ export class CallPipeline {
       return meter;
     };
   }
+}
 
-  private enter(context: OpenCall, shape: CallShape): void {
-    this.options.limits.enter(context.flow, shape);
-    context.entered = true;
-  }
-
-  private leave(context: OpenCall, shape: CallShape): void {
-    if (context.entered) this.options.limits.leave(context.flow, shape);
-    context.release();
-  }
-
-  /**
-   * Counts an answer until its client has it. Throws RESOURCE_EXHAUSTED for a large one that is only read and has no
-   * room.
-   */
-  private holdAnswer(call: AnyCall, { flow }: OpenCall, bytes: number, mayRefuse: boolean): void {
-    const { answers } = this.options;
-    if (!answers.isCounted(bytes)) {
-      whenClosed(call, answers.holdSmall(flow));
-      return;
-    }
-    if (mayRefuse) answers.assert(flow, bytes);
-    whenTaken(call, answers.limits.takeMs, answers.hold(flow, bytes));
-  }
+/** The trailer of a call that went well: it carries the request id that the client sent. */
+function answerOf(context: OpenCall): Metadata | undefined {
+  if (!context.isNamed) return undefined;
+  const metadata = new Metadata();
+  metadata.set(REQUEST_ID, context.requestId);
+  return metadata;
 }
 
 function trailer(metadata: Metadata | undefined): { metadata?: Metadata } {

@@ -1,25 +1,15 @@
 import type { EventEmitter } from 'node:events';
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import type { Metadata, ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
-import { unauthenticated } from '../../api/errors/index.ts';
-import { authenticate, type Credentials } from '../authn/authenticate.ts';
-import { type Identity, isBootstrapper, serviceAccountOf } from '../authn/identity.ts';
+import type { ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
+import type { Identity } from '../authn/identity.ts';
 import type { TokenTable } from '../authn/tokens.ts';
-import { flowOf } from '../limits/levels.ts';
+import { type CallerConnection, flowOfConnection, identify, isIdentified as isConnectionIdentified } from '../calls/identify.ts';
+import type { TransportCall } from '../calls/transport-call.ts';
 import type { ClientCertificates } from '../pki/client-certificates.ts';
 import { peerOf } from './listener/connection-table.ts';
 
 export type AnyCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
-
-/** The identity of a connection, determined once; a connection's certificate never changes. */
-const identities = new WeakMap<ServerHttp2Session, Identity>();
-const certificates = new WeakMap<ServerHttp2Session, Presented>();
-/**
- * A connection's last token and its identity: hashing the token for each call costs more than the rest of the pipeline.
- * It is compared only with tokens from the same connection, so timing reveals nothing about others.
- */
-const shown = new WeakMap<ServerHttp2Session, { authorization: string; tokens: TokenTable; identity: Identity }>();
 
 /**
  * The HTTP/2 stream below a call. grpc-js does not expose it officially, so it may be missing in a later version. Every
@@ -30,20 +20,24 @@ export function http2StreamOf(call: AnyCall): ServerHttp2Stream | undefined {
   return (call as unknown as { call?: { stream?: ServerHttp2Stream } }).call?.stream;
 }
 
-/** Connections that are authenticated per call, because their credentials may expire first. */
-const judgedByCall = new WeakSet<ServerHttp2Session>();
-
 /** Whether a connection has authenticated; it may be outdated. */
-export function isIdentified(session: ServerHttp2Session): boolean {
-  if (identities.has(session) || shown.has(session) || judgedByCall.has(session)) return true;
-  const socket = session.socket as Partial<TLSSocket> | undefined;
-  return socket?.authorized === true && socket.getPeerCertificate?.().subject !== undefined;
+export const isIdentified = (session: ServerHttp2Session): boolean => isConnectionIdentified(connectionOf(session));
+
+const connectionOf = (session: ServerHttp2Session): CallerConnection => ({
+  key: session,
+  socket: session.socket as Partial<TLSSocket> | undefined,
+});
+
+/** Where the library shows no session: what it says of the certificate, for each call. */
+function shownBy(call: AnyCall): CallerConnection {
+  const { sslPeerCertificate: certificate } = call.getAuthContext();
+  return { key: undefined, socket: certificate && { authorized: true, getPeerCertificate: () => certificate as never } };
 }
 
 /** The client that a connection's incomplete requests count against: the authenticated flow, or the address. */
 export function clientOf(session: ServerHttp2Session): string {
-  const identity = identities.get(session) ?? shown.get(session)?.identity;
-  return identity ? `user ${flowOf(identity).key}` : `address ${peerOf(session.socket?.remoteAddress)}`;
+  const flow = flowOfConnection(session);
+  return flow === undefined ? `address ${peerOf(session.socket?.remoteAddress)}` : `user ${flow}`;
 }
 
 /** After this, a cut-off stream that cannot even take its status is reset. */
@@ -88,77 +82,49 @@ export function peerOfCall(call: AnyCall): string {
   return peerOf(http2StreamOf(call)?.session?.socket?.remoteAddress);
 }
 
-interface Presented {
-  /** Undefined: none that counts. */
-  readonly certificate: Credentials['certificate'];
-  /** In ms since 1970. TLS looks at it when a connection begins; this one may outlive it. */
-  readonly endsAt: number;
-  /** DER. */
-  readonly raw: Buffer | undefined;
-}
+/** A call over gRPC. */
+export class GrpcCall implements TransportCall {
+  readonly #call: AnyCall;
 
-function presentedOn(call: AnyCall, session: ServerHttp2Session | undefined): Presented {
-  const known = session && certificates.get(session);
-  if (known) return known;
-  const { subject, valid_to: end, raw } = call.getAuthContext().sslPeerCertificate ?? {};
-  // A subject may hold several O, which Node gives as an array.
-  const organizations = [subject?.O ?? []].flat() as string[];
-  const certificate = subject?.CN === undefined ? undefined : { commonName: String(subject.CN), organizations };
-  const presented = { certificate, endsAt: end === undefined ? Number.POSITIVE_INFINITY : Date.parse(end), raw };
-  if (session) certificates.set(session, presented);
-  return presented;
-}
-
-/** What is wrong with the certificate that the peer presented; undefined when it presented none. */
-function refusalOf(session: ServerHttp2Session | undefined): string | undefined {
-  const socket = session?.socket as Partial<TLSSocket> | undefined;
-  const presented = socket?.getPeerCertificate?.();
-  if (!socket?.authorizationError || !presented?.subject) return undefined;
-  const named = `the client certificate of "${[presented.subject.CN].flat().join()}"`;
-  // Node gives the code of OpenSSL, whatever its types say.
-  const code = String(socket.authorizationError);
-  if (code === 'CERT_HAS_EXPIRED') return `${named} expired on ${presented.valid_to}: get a new one`;
-  if (code === 'CERT_NOT_YET_VALID') return `${named} is not valid before ${presented.valid_from}: look at the clocks`;
-  return `${named} does not count here (${code}): present one that this cluster's authority signed`;
-}
-
-/** The caller's identity; `clients` is notified of each connection with a certificate. Throws UNAUTHENTICATED. */
-export function identify(call: AnyCall, tokens: TokenTable, clients?: ClientCertificates): Identity {
-  const authorization = call.metadata.get('authorization')[0]?.toString();
-  const session = http2StreamOf(call)?.session as ServerHttp2Session | undefined;
-  const known = session && shown.get(session);
-  if (known && known.authorization === authorization && known.tokens === tokens) return known.identity;
-  const { certificate, endsAt, raw } = presentedOn(call, session);
-  if (authorization === undefined && certificate && endsAt <= Date.now())
-    throw unauthenticated(
-      `the client certificate of "${certificate.commonName}" expired on ${new Date(endsAt).toISOString()}: connect with a new one`,
-    );
-  const first = authorization === undefined && session ? identities.get(session) : undefined;
-  if (first) return first;
-  const refusedCertificate = certificate || authorization !== undefined ? undefined : refusalOf(session);
-  const identity = authenticate({ certificate, refusedCertificate, authorization }, tokens);
-  if (session && authorization === undefined) {
-    identities.set(session, identity);
-    clients?.note({ user: identity.user, raw, endsAt });
+  constructor(call: AnyCall) {
+    this.#call = call;
   }
-  // Tokens for joining, and those of service accounts, end while connections stay.
-  if (session && authorization !== undefined) {
-    if (isBootstrapper(identity) || serviceAccountOf(identity.user)) judgedByCall.add(session);
-    else shown.set(session, { authorization, tokens, identity });
+
+  get method(): string {
+    return this.#call.getPath();
   }
-  return identity;
+
+  get isCancelled(): boolean {
+    return this.#call.cancelled;
+  }
+
+  header(name: string): readonly string[] {
+    const values = this.#call.metadata.get(name);
+    return values.length === 0 ? none : values.map(String);
+  }
+
+  headerNames(): readonly string[] {
+    return Object.keys(this.#call.metadata.getMap());
+  }
+
+  identify(tokens: TokenTable, clients?: ClientCertificates): Identity {
+    const session = http2StreamOf(this.#call)?.session as ServerHttp2Session | undefined;
+    return identify(session ? connectionOf(session) : shownBy(this.#call), this.header('authorization')[0], tokens, clients);
+  }
+
+  onCancelled(listener: () => void): () => void {
+    const emitter = this.#call as EventEmitter;
+    emitter.on('cancelled', listener);
+    return () => void emitter.removeListener('cancelled', listener);
+  }
+
+  whenTaken(ms: number, done: () => void): void {
+    whenTaken(this.#call, ms, done);
+  }
+
+  whenClosed(done: () => void): void {
+    whenClosed(this.#call, done);
+  }
 }
 
-const COMPONENT = /^berth-(?:agent|scheduler|controllers)(?=[/ ]|$)/;
-
-/** Components name their version, "berth/0.2.0", in their user agent; those of the minor version before do not yet. */
-export function isEarlierComponent(metadata: Metadata): boolean {
-  const agent = metadata.get('user-agent')[0]?.toString() ?? '';
-  return COMPONENT.test(agent) && !agent.includes(' berth/');
-}
-
-/** The name under which a client's writes are recorded when it gives none: the first word of its user agent. */
-export function managerOf(metadata: Metadata): string {
-  const agent = metadata.get('user-agent')[0]?.toString() ?? '';
-  return agent.split(/[/ ]/, 1)[0]?.slice(0, 128) || 'unknown';
-}
+const none: readonly string[] = [];

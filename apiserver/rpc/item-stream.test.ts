@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { encodeMessage } from '../../api/codec/message.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
 import { fakeCall } from '../../test/fakes/fake-call-context.ts';
+import { CallMeters } from '../calls/call-meter.ts';
 import { defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
-import { CallMeters } from './call-meter.ts';
 import type { CallPipeline, DuplexHandler } from './call-pipeline.ts';
 import { defaultItemStreamLimits, ItemStreams, type ReadItem } from './item-stream.ts';
 

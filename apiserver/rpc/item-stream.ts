@@ -1,16 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { status as codes, type handleBidiStreamingCall } from '@grpc/grpc-js';
 import { exhausted, internal, unavailable } from '../../api/errors/index.ts';
+import type { CallMeters } from '../calls/call-meter.ts';
+import { joinWarnings } from '../calls/warnings.ts';
 import type { LimitKeeper } from '../limits/client-limits.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import { type Level, perLevel } from '../limits/levels.ts';
 import type { CallContext } from '../verbs/call-context.ts';
-import type { CallMeters } from './call-meter.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import { resetUnread } from './caller.ts';
 import { encodeResult, type Item, type Outcome, readItems } from './item-frames.ts';
 import { type Duplex, framesOf, keepLittleUnread } from './tunnel/duplex.ts';
-import { joinWarnings } from './warnings.ts';
 
 /** Bounds of streams of items. Those that clients see stand in the protos, too. */
 export interface ItemStreamLimits {

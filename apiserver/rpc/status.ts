@@ -1,8 +1,9 @@
 import { toUSVString } from 'node:util';
-import { status as codes, Metadata } from '@grpc/grpc-js';
+import { Metadata } from '@grpc/grpc-js';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { ApiError, type ErrorCode, type FieldViolation } from '../../api/errors/index.ts';
 import type { ErrorInfo, Status } from '../../api/generated/types.ts';
+import { codes } from '../calls/codes.ts';
 
 /** What gRPC sends at the end of a failed call. */
 export interface StatusReply {
@@ -25,23 +26,6 @@ const MAX_NAMES = { kind: 63, namespace: 63, name: 253 } as const;
 /** Tags, lengths and the like around each violation. */
 const VIOLATION_OVERHEAD = 10;
 
-const numbers = {
-  CANCELLED: codes.CANCELLED,
-  INVALID_ARGUMENT: codes.INVALID_ARGUMENT,
-  NOT_FOUND: codes.NOT_FOUND,
-  ALREADY_EXISTS: codes.ALREADY_EXISTS,
-  PERMISSION_DENIED: codes.PERMISSION_DENIED,
-  RESOURCE_EXHAUSTED: codes.RESOURCE_EXHAUSTED,
-  FAILED_PRECONDITION: codes.FAILED_PRECONDITION,
-  ABORTED: codes.ABORTED,
-  OUT_OF_RANGE: codes.OUT_OF_RANGE,
-  UNIMPLEMENTED: codes.UNIMPLEMENTED,
-  INTERNAL: codes.INTERNAL,
-  UNAVAILABLE: codes.UNAVAILABLE,
-  DEADLINE_EXCEEDED: codes.DEADLINE_EXCEEDED,
-  UNAUTHENTICATED: codes.UNAUTHENTICATED,
-} satisfies Record<ErrorCode, number>;
-
 /** An ApiError as a gRPC status with google.rpc details in the trailer `grpc-status-details-bin`. */
 export function toStatus(error: ApiError, requestId: string): StatusReply {
   const { code, message, bytes } = encodeStatus(error, requestId);
@@ -59,7 +43,7 @@ export interface EncodedStatus {
 
 /** An ApiError as an encoded google.rpc.Status. */
 export function encodeStatus(error: ApiError, requestId: string): EncodedStatus {
-  const code = numbers[error.code];
+  const code = codes[error.code];
   const message = shorten(error.message, MAX_MESSAGE, percentEncoded);
   const details = [
     any('google.rpc.ErrorInfo', { reason: error.reason, domain: DOMAIN, metadata: { ...subject(error), requestId } }),
@@ -110,7 +94,7 @@ function shorten(text: string, maximum: number, sizeOf: (text: string) => number
 
 /** A google.rpc.Status that an agent sent, as the ApiError that the client shall get. */
 export function fromStatus(status: Status): ApiError {
-  const [code] = Object.entries(numbers).find(([, number]) => number === status.code) ?? ['INTERNAL'];
+  const [code] = Object.entries(codes).find(([, number]) => number === status.code) ?? ['INTERNAL'];
   const info = (status.details as { type_url?: string; value?: Uint8Array }[] | undefined)?.find((each) =>
     each.type_url?.endsWith('/google.rpc.ErrorInfo'),
   );

@@ -23,9 +23,9 @@ export class CallWrite implements WriteContext {
   readonly term: LeaseTerm | undefined;
 
   /** Throws INVALID_ARGUMENT for options that are not supported. */
-  constructor(options: WriteOptions | undefined, call: CallContext, isCustom = false) {
+  constructor(options: WriteOptions | undefined, call: CallContext) {
     const { dryRun, fieldValidation, fieldManager } = options ?? {};
-    this.fieldValidation = parseFieldValidation(fieldValidation, isCustom);
+    this.fieldValidation = parseFieldValidation(fieldValidation);
     if (fieldManager) checkFieldManager(fieldManager);
     const { identity } = call;
     this.user = identity.user;
@@ -47,10 +47,10 @@ export class AuthorizedWrite extends CallWrite {
   readonly access: Access;
 
   /** Authorizes the call. Throws PERMISSION_DENIED, then INVALID_ARGUMENT. */
-  constructor(access: Access, options: WriteOptions | undefined, call: CallContext, isCustom = false) {
+  constructor(access: Access, options: WriteOptions | undefined, call: CallContext) {
     // First of all: a caller that may not write learns nothing of its options.
     call.authorize(access);
-    super(options, call, isCustom);
+    super(options, call);
     this.access = access;
     if (this.dryRun) this.audited?.unchanged();
   }
@@ -71,13 +71,11 @@ export function deleteWriteOptions(options: DeleteOptions | undefined): WriteOpt
 
 const validations = ['Strict', 'Warn', 'Ignore'] as const;
 
-/** Only of kinds that users added the codec does not refuse unknown fields. */
-function parseFieldValidation(text: string | undefined, isCustom: boolean): WriteContext['fieldValidation'] {
+function parseFieldValidation(text: string | undefined): WriteContext['fieldValidation'] {
   if (!text) return undefined;
   const found = validations.find((each) => each === text);
   if (!found) throw badRequest(`fieldValidation "${text}" is none of ${validations.join(', ')}`);
-  if (found === 'Strict' || isCustom) return found;
-  throw badRequest(`fieldValidation "${text}" is not supported: unknown fields are always refused ("Strict")`);
+  return found;
 }
 
 const MANAGER_MAX = 128;

@@ -2,7 +2,6 @@ import { toJson } from '../../api/codec/json.ts';
 import { decodeMessage } from '../../api/codec/message.ts';
 import { badRequest, invalid, unimplemented } from '../../api/errors/index.ts';
 import type { DeleteOptions, PatchRequest, WriteOptions } from '../../api/generated/types.ts';
-import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { Access, AccessVerb } from '../authz/attributes.ts';
@@ -14,6 +13,7 @@ import { deleteObject } from '../registry/delete.ts';
 import type { KindStore, ObjectName } from '../registry/kind-store.ts';
 import { nameOf, writeTargetOf } from '../registry/next-version.ts';
 import { type PatchInput, patchObject } from '../registry/patch.ts';
+import { isLenient } from '../registry/prune.ts';
 import { formOf, isScale, patchScale, updateScale } from '../registry/scale.ts';
 import type { StoreResult } from '../registry/store-values.ts';
 import { asStored, servedBytes, servedKind, versionWarnings } from '../registry/store-version.ts';
@@ -44,7 +44,7 @@ export abstract class StandardWrite extends AuthorizedWrite implements PreparedW
   readonly #form: ObjectForm | undefined;
 
   constructor({ store, options, form }: Written, access: Access, call: CallContext) {
-    super(access, options, call, isCustom(store.kind));
+    super(access, options, call);
     this.store = store;
     this.#form = form;
   }
@@ -76,14 +76,17 @@ export abstract class StandardWrite extends AuthorizedWrite implements PreparedW
 export class ObjectWrite extends StandardWrite implements Creation {
   readonly #request: WriteRequest;
   readonly #admission: Admission;
+  readonly unknownFields: readonly string[] | undefined;
   /** Until it is taken: nothing decoded is kept while the disk is waited for. */
   #sent: AnyObject | undefined;
 
   constructor(request: WriteRequest, admission: Admission, call: CallContext) {
     const verb = accessVerbOf(request);
-    const sent = readSent(request);
+    const unknownFields = isLenient(request.options, request.store.kind) ? [] : undefined;
+    const sent = readSent(request, unknownFields);
     super(request, { verb, kind: request.store.id, ...nameOf(sent) }, call);
     this.#request = request;
+    this.unknownFields = unknownFields;
     this.#admission = admission;
     if (this.audited?.wantsRequest) this.audited.request(toJson(formOf(request.store, request.subresource), sent));
     if (verb === 'create') this.#checkNew(sent);
@@ -91,7 +94,7 @@ export class ObjectWrite extends StandardWrite implements Creation {
   }
 
   take(): AnyObject {
-    const taken = this.#sent ?? this.#checkNew(readSent(this.#request));
+    const taken = this.#sent ?? this.#checkNew(readSent(this.#request, this.unknownFields && []));
     this.#sent = undefined;
     return taken;
   }
@@ -144,11 +147,18 @@ function accessVerbOf({ verb, store, subresource }: WriteRequest): AccessVerb {
   return subresource === '' ? verb : `update-${subresource}`;
 }
 
-function readSent({ store, object: bytes, format, namespace, subresource }: WriteRequest): AnyObject {
+function readSent({ store, object: bytes, format, namespace, subresource, at }: WriteRequest, unknown?: string[]): AnyObject {
   const isOfScale = isScale(store, subresource);
-  const read: AnyObject = decodeObject(isOfScale ? formOf(store, subresource) : servedKind(store), bytes, format);
+  const read: AnyObject = decodeObject(isOfScale ? formOf(store, subresource) : servedKind(store), bytes, format, unknown);
   const object = isOfScale ? read : asStored(store, read);
   if (namespace && store.kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
+  if (!at) return object;
+  if (at.name && !object.metadata?.name) object.metadata = { ...object.metadata, name: at.name };
+  for (const key of ['name', 'namespace'] as const) {
+    const said = object.metadata?.[key] ?? '';
+    if (at[key] && said !== at[key])
+      throw badRequest(`the ${key} of the object, "${said}", does not match that of the request, "${at[key]}"`);
+  }
   return object;
 }
 

@@ -20,6 +20,8 @@ export interface WriteRequest {
   readonly subresource: string;
   /** For an object that names no namespace. */
   readonly namespace: string;
+  /** What the call names besides the object: one that says otherwise is refused. Empty: nothing. */
+  readonly at?: { readonly namespace: string; readonly name: string } | undefined;
   /** Absent: the answer is what was stored. */
   readonly form?: ObjectForm | undefined;
 }

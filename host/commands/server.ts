@@ -25,6 +25,7 @@ import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
 interface ServerFlags extends DaemonFlags, HistoryFlags, ServerTuning {
   readonly listen: string;
   readonly advertise?: string;
+  readonly kubernetesListen: string;
   readonly backend: 'lmdb' | 'memory';
   readonly schedulerConfig?: string;
 }
@@ -64,7 +65,9 @@ async function server(flags: ServerFlags): Promise<void> {
   await runDaemon({ component: 'server', flags }, async (daemon) => {
     const { logger: log, logLevel, metrics, signal } = daemon;
     const running: Promise<void>[] = [];
-    const options = { dataDir: flags.dataDir, listen: flags.listen, advertise: flags.advertise, backend: flags.backend };
+    const { dataDir, listen, advertise, backend } = flags;
+    const kubernetesListen = flags.kubernetesListen === 'off' ? undefined : flags.kubernetesListen;
+    const options = { dataDir, listen, kubernetesListen, advertise, backend };
     const ready = ({ address }: { readonly address: string }): void => {
       daemon.alone();
       if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, daemon, profiles }));

@@ -25,6 +25,7 @@ export interface ServerTuning extends LostNodeFlags, ControllersFlags, NetworkFl
 
 export function withServerTuning(command: Command): Command {
   withControllersFlag(command)
+    .option('--kubernetes-listen <address>', "where Kubernetes' HTTP API is served, or off", 'off')
     .option('--no-controllers', 'without the controllers')
     .option('--no-scheduler', 'without the scheduler')
     .addOption(limitOption('--max-inflight <n>', 'unary calls at once from which on no client gets more than an equal share'))

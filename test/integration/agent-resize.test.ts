@@ -105,6 +105,8 @@ test('a size that the node never has is infeasible, one that it has not now is d
   await house.server.client.pods.delete(at('other'));
   await until('other is gone', () => isGone(house.server.client, 'other'));
   await podWhere(house.server.client, 'waits', (object) => hasSize('2', '64Mi')(object) && isQuiet(object));
+  // Events are written beside the status.
+  await until('the start is told', async () => (await events('waits')).includes('ResizeStarted'));
   expect(await events('waits')).toEqual(expect.arrayContaining(['ResizeInfeasible', 'ResizeDeferred', 'ResizeStarted']));
 });
 

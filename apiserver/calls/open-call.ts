@@ -1,5 +1,4 @@
-import { type EventEmitter, setMaxListeners } from 'node:events';
-import { Metadata } from '@grpc/grpc-js';
+import { setMaxListeners } from 'node:events';
 import { badRequest, callCancelled, permissionDenied, unavailable } from '../../api/errors/index.ts';
 import { LEASE_TERM, type LeaseTerm, parseLeaseTerm } from '../../api/meta/lease-term.ts';
 import type { Audit, AuditedAccess } from '../audit/audit.ts';
@@ -11,9 +10,9 @@ import { type Flow, flowOf } from '../limits/levels.ts';
 import type { ClientCertificates } from '../pki/client-certificates.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import type { AccessTable } from './access-table.ts';
-import { type AnyCall, identify, isEarlierComponent, managerOf, whenTaken } from './caller.ts';
 import { impersonated } from './impersonation.ts';
-import { REQUEST_ID, sendsRequestId, sentRequestId } from './request-id.ts';
+import { sendsRequestId, sentRequestId } from './request-id.ts';
+import { isEarlierComponent, managerOf, type TransportCall } from './transport-call.ts';
 
 export interface ContextOptions {
   readonly tokens: TokenTable;
@@ -40,17 +39,18 @@ export class OpenCall implements CallContext {
   /** The real caller, also under impersonation. */
   caller = '';
   readonly #isStream: boolean;
-  readonly #call: AnyCall;
+  readonly #call: TransportCall;
   readonly #options: ContextOptions;
   #identity: Identity | undefined;
   #flow: Flow | undefined;
   #requestId: string | undefined;
   #leaseTerm: LeaseTerm | undefined | null = null;
   #controller: AbortController | undefined;
+  #forget: (() => void) | undefined;
   readonly #abort = (): void =>
-    this.#controller?.abort(this.#call.cancelled ? callCancelled() : unavailable('the API server is stopping: try again'));
+    this.#controller?.abort(this.#call.isCancelled ? callCancelled() : unavailable('the API server is stopping: try again'));
 
-  constructor(call: AnyCall, options: ContextOptions, isStream = false) {
+  constructor(call: TransportCall, options: ContextOptions, isStream = false) {
     this.#isStream = isStream;
     this.#call = call;
     this.#options = options;
@@ -59,10 +59,10 @@ export class OpenCall implements CallContext {
   /** Authenticates the caller; runs first. Throws UNAUTHENTICATED. */
   identify(): Identity {
     const { tokens, authorizer, clients } = this.#options;
-    const caller = identify(this.#call, tokens, clients);
+    const caller = this.#call.identify(tokens, clients);
     this.caller = caller.user;
     this.#flow = flowOf(caller);
-    this.#identity = impersonated(this.#call.metadata, caller, authorizer);
+    this.#identity = impersonated(this.#call, caller, authorizer);
     return this.#identity;
   }
 
@@ -94,7 +94,7 @@ export class OpenCall implements CallContext {
   /** Throws PERMISSION_DENIED, which is written down where `of` is. */
   permit(access: Access, of: { audited: AuditedAccess | undefined }): void {
     const { audit, authorizer, access: table } = this.#options;
-    table.check(this.#call.getPath(), access);
+    table.check(this.#call.method, access);
     try {
       authorizer.authorize(this.identity, access);
     } catch (error) {
@@ -113,12 +113,12 @@ export class OpenCall implements CallContext {
   }
 
   authorizePath(path: string): void {
-    this.#options.access.checkPath(this.#call.getPath());
+    this.#options.access.checkPath(this.#call.method);
     this.permitPath(path);
   }
 
   authorizeNode(nodeName?: string): void {
-    this.#options.access.checkNode(this.#call.getPath());
+    this.#options.access.checkNode(this.#call.method);
     const { identity } = this;
     const own = nodeNameOf(identity);
     if (!isMaster(identity) && (own === undefined || own !== (nodeName ?? own)))
@@ -141,30 +141,27 @@ export class OpenCall implements CallContext {
   }
 
   get manager(): string {
-    return managerOf(this.#call.metadata);
+    return managerOf(this.#call);
   }
 
   get isEarlierComponent(): boolean {
-    return isEarlierComponent(this.#call.metadata);
+    return isEarlierComponent(this.#call);
   }
 
   get leaseTerm(): LeaseTerm | undefined {
     // Parsed once: the items of a stream share it.
-    if (this.#leaseTerm === null) this.#leaseTerm = sentLeaseTerm(this.#call.metadata);
+    if (this.#leaseTerm === null) this.#leaseTerm = sentLeaseTerm(this.#call);
     return this.#leaseTerm;
   }
 
   get requestId(): string {
-    this.#requestId ??= sentRequestId(this.#call.metadata) ?? this.#options.requestId();
+    this.#requestId ??= sentRequestId(this.#call) ?? this.#options.requestId();
     return this.#requestId;
   }
 
-  /** The trailer of a call that went well: it carries the request id that the client sent. */
-  get answer(): Metadata | undefined {
-    if (!sendsRequestId(this.#call.metadata)) return undefined;
-    const metadata = new Metadata();
-    metadata.set(REQUEST_ID, this.requestId);
-    return metadata;
+  /** Whether the client gave it an id, which it gets back. */
+  get isNamed(): boolean {
+    return sendsRequestId(this.#call);
   }
 
   get signal(): AbortSignal {
@@ -173,25 +170,25 @@ export class OpenCall implements CallContext {
       // The items of a stream wait with the signal of their call.
       setMaxListeners(0, this.#controller.signal);
       const { stopping } = this.#options;
-      (this.#call as EventEmitter).on('cancelled', this.#abort);
+      this.#forget = this.#call.onCancelled(this.#abort);
       stopping.addEventListener('abort', this.#abort);
-      if (this.#call.cancelled || stopping.aborted) this.#abort();
+      if (this.#call.isCancelled || stopping.aborted) this.#abort();
     }
     return this.#controller.signal;
   }
 
   get isCancelled(): boolean {
-    return this.#call.cancelled;
+    return this.#call.isCancelled;
   }
 
   whenTaken(ms: number, done: () => void): void {
-    whenTaken(this.#call, ms, done);
+    this.#call.whenTaken(ms, done);
   }
 
   /** Ends the watch over the call; after it has ended. */
   release(): void {
     if (!this.#controller) return;
-    (this.#call as EventEmitter).removeListener('cancelled', this.#abort);
+    this.#forget?.();
     this.#options.stopping.removeEventListener('abort', this.#abort);
   }
 }
@@ -203,8 +200,8 @@ function withWarning(before: readonly string[] = [], text: string): readonly str
   return before.length >= MOST_WARNINGS || before.includes(text) ? before : [...before, text];
 }
 
-function sentLeaseTerm(metadata: Metadata): LeaseTerm | undefined {
-  const [text, ...others] = metadata.get(LEASE_TERM).map(String);
+function sentLeaseTerm(call: TransportCall): LeaseTerm | undefined {
+  const [text, ...others] = call.header(LEASE_TERM);
   if (text === undefined) return undefined;
   const term = others.length === 0 ? parseLeaseTerm(text) : undefined;
   if (!term) throw badRequest(`metadata ${LEASE_TERM} must be one NAMESPACE/NAME/TRANSITIONS/HOLDER, percent-encoded`);

@@ -1,4 +1,4 @@
-import type { Metadata } from '@grpc/grpc-js';
+import type { TransportCall } from './transport-call.ts';
 
 /** The metadata in which a client names its call, and the server answers the name. */
 export const REQUEST_ID = 'x-request-id';
@@ -7,11 +7,11 @@ export const REQUEST_ID = 'x-request-id';
 const valid = /^[A-Za-z0-9][A-Za-z0-9._:/+=-]{0,63}$/;
 
 /** The name that a client gave its call; undefined when it gave none, or one that cannot be used. */
-export function sentRequestId(metadata: Metadata): string | undefined {
-  const [sent] = metadata.get(REQUEST_ID);
-  return typeof sent === 'string' && valid.test(sent) ? sent : undefined;
+export function sentRequestId(call: Pick<TransportCall, 'header'>): string | undefined {
+  const [sent] = call.header(REQUEST_ID);
+  return sent !== undefined && valid.test(sent) ? sent : undefined;
 }
 
-export function sendsRequestId(metadata: Metadata): boolean {
-  return metadata.get(REQUEST_ID).length > 0;
+export function sendsRequestId(call: Pick<TransportCall, 'header'>): boolean {
+  return call.header(REQUEST_ID).length > 0;
 }

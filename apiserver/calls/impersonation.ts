@@ -1,7 +1,7 @@
-import type { Metadata } from '@grpc/grpc-js';
 import { badRequest, permissionDenied } from '../../api/errors/index.ts';
 import { groups, type Identity, known, serviceAccountOf } from '../authn/identity.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
+import type { TransportCall } from './transport-call.ts';
 
 /**
  * The metadata by which a caller impersonates another user for one call; values are percent-encoded, and may arrive
@@ -17,14 +17,18 @@ const MAX_GROUPS = 64;
  * "impersonate" on each of them. A service account must exist. The rights of the caller do not count then, but the call
  * counts against its limits (`OpenCall.flow`). Throws PERMISSION_DENIED.
  */
-export function impersonated(metadata: Metadata, caller: Identity, authorizer: Authorizer): Identity {
-  const [user, another] = read(metadata, IMPERSONATE_USER);
-  const wanted = read(metadata, IMPERSONATE_GROUP);
+export function impersonated(
+  call: Pick<TransportCall, 'header' | 'headerNames'>,
+  caller: Identity,
+  authorizer: Authorizer,
+): Identity {
+  const [user, another] = read(call, IMPERSONATE_USER);
+  const wanted = read(call, IMPERSONATE_GROUP);
   if (user === undefined && wanted.length === 0) return caller;
   if (!user) throw badRequest(`impersonating groups needs a user as well: send "${IMPERSONATE_USER}"`);
   if (another !== undefined) throw badRequest(`"${IMPERSONATE_USER}" names more than one user`);
   // Their sender counts on fewer rights than the user has.
-  const unknown = Object.keys(metadata.getMap()).find((key) => key.startsWith('impersonate-') && !impersonation.includes(key));
+  const unknown = call.headerNames().find((key) => key.startsWith('impersonate-') && !impersonation.includes(key));
   if (unknown !== undefined)
     throw badRequest(`"${unknown}" cannot be impersonated: only "${IMPERSONATE_USER}" and "${IMPERSONATE_GROUP}"`);
   if (wanted.length > MAX_GROUPS)
@@ -45,11 +49,11 @@ export function impersonated(metadata: Metadata, caller: Identity, authorizer: A
   return known({ user, groups: [...new Set([...wanted, ...own])] });
 }
 
-function read(metadata: Metadata, key: string): string[] {
-  const values = metadata.get(key);
+function read(call: Pick<TransportCall, 'header'>, key: string): string[] {
+  const values = call.header(key);
   if (values.length === 0) return [];
   try {
-    return values.flatMap((value) => String(value).split(',')).map((text) => decodeURIComponent(text.trim()));
+    return values.flatMap((value) => value.split(',')).map((text) => decodeURIComponent(text.trim()));
   } catch {
     throw badRequest(`"${key}" must be percent-encoded`);
   }

@@ -124,7 +124,8 @@ export class AccessTable {
   /** Throws for a method that declares no access: the server does not start. */
   require(definition: ServiceDefinition): void {
     for (const { path } of Object.values(definition))
-      if (!this.#methods.has(path)) throw new Error(`method ${path} declares no access: add it to apiserver/rpc/access-table.ts`);
+      if (!this.#methods.has(path))
+        throw new Error(`method ${path} declares no access: add it to apiserver/calls/access-table.ts`);
   }
 
   /** Throws INTERNAL when the method may not ask for this. */

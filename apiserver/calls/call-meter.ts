@@ -1,6 +1,6 @@
-import { status as codes } from '@grpc/grpc-js';
 import type { Counter, Family, Gauge, Histogram, MetricsRegistry } from '../../api/metrics/index.ts';
 import { apiserverMetrics } from '../metrics.ts';
+import { nameOfCode } from './codes.ts';
 
 const readOnly: ReadonlySet<string> = new Set(['Get', 'GetScale', 'List', 'Kinds', 'Watch', 'History', 'FindVersion']);
 
@@ -40,7 +40,7 @@ export class CallMeters {
 function countByCode(counterOf: (code: string) => Counter): (code: number) => void {
   const byCode: (Counter | undefined)[] = [];
   return (code) => {
-    byCode[code] ??= counterOf(codes[code] ?? 'UNKNOWN');
+    byCode[code] ??= counterOf(nameOfCode(code));
     byCode[code].value++;
   };
 }

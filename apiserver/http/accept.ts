@@ -1,0 +1,65 @@
+import { ApiError } from '../../api/errors/index.ts';
+
+/** In what form a client wants its answer. */
+export interface Wanted {
+  readonly type: 'json' | 'protobuf' | 'yaml';
+  /** Absent: objects as they are. */
+  readonly as?: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+}
+
+export const contentTypes: Readonly<Record<Wanted['type'], string>> = {
+  json: 'application/json',
+  protobuf: 'application/vnd.kubernetes.protobuf',
+  yaml: 'application/yaml',
+};
+
+const forms: Readonly<Record<string, Wanted['type']>> = {
+  'application/json': 'json',
+  'application/vnd.kubernetes.protobuf': 'protobuf',
+  'application/yaml': 'yaml',
+  'application/*': 'json',
+  '*/*': 'json',
+};
+/** A header names some ten forms; nothing reads further. */
+const mostForms = 32;
+
+interface Candidate extends Wanted {
+  readonly quality: number;
+}
+
+/**
+ * The first form of the header Accept that the server can make, those of a higher quality first. `may` says which
+ * transformations there are for this answer. Throws NOT_ACCEPTABLE.
+ */
+export function negotiate(accept: string | undefined, may: { readonly transform: boolean; readonly protobuf: boolean }): Wanted {
+  if (!accept?.trim()) return { type: 'json' };
+  const wanted = accept
+    .split(',', mostForms)
+    .flatMap((text) => candidateOf(text))
+    .filter(({ type, as, quality }) => {
+      if (quality === 0) return false;
+      if (as !== undefined) return may.transform && type !== 'yaml' && !(as === 'Table' && type === 'protobuf');
+      return type !== 'protobuf' || may.protobuf;
+    })
+    .sort((a, b) => b.quality - a.quality);
+  const [best] = wanted;
+  if (!best) throw new ApiError('INVALID_ARGUMENT', 'NotAcceptable', notAcceptable(accept));
+  return best.as === undefined ? { type: best.type } : { type: best.type, as: best.as };
+}
+
+const notAcceptable = (accept: string): string =>
+  `the answer can be ${Object.values(contentTypes).join(', ')}, none of which "${accept.slice(0, 200)}" accepts`;
+
+function candidateOf(text: string): Candidate[] {
+  const [name = '', ...parameters] = text.split(';').map((part) => part.trim());
+  const type = forms[name.toLowerCase()];
+  if (type === undefined) return [];
+  const given = new Map(parameters.map((each) => each.split('=', 2).map((word) => word.trim()) as [string, string]));
+  const quality = given.has('q') ? Number(given.get('q')) : 1;
+  const as = given.get('as');
+  if (as === undefined) return [{ type, quality }];
+  // Both versions are the same to the letter.
+  const isMeta = given.get('g') === 'meta.k8s.io' && ['v1', 'v1beta1'].includes(given.get('v') ?? '');
+  if (!isMeta || (as !== 'Table' && as !== 'PartialObjectMetadata' && as !== 'PartialObjectMetadataList')) return [];
+  return [{ type, as, quality }];
+}

@@ -1,0 +1,115 @@
+import type { ListMeta, ListOptions } from '../../api/generated/types.ts';
+import type { CallChain } from '../calls/call-chain.ts';
+import type { OpenCall } from '../calls/open-call.ts';
+import { joinWarnings } from '../calls/warnings.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import { type ListPage, MAX_PAGE_BYTES } from '../registry/list.ts';
+import type { ListForm } from '../verbs/list-form.ts';
+import type { Verbs } from '../verbs/verbs.ts';
+import type { Entry } from '../watch/entry.ts';
+import type { HttpCall, HttpResponse } from './http-call.ts';
+import { type ItemForm, shownIn } from './object-forms.ts';
+
+export interface ListWish {
+  readonly store: KindStore;
+  readonly namespace: string;
+  readonly options: ListOptions;
+  readonly form: ItemForm;
+}
+
+export interface ListWay {
+  readonly verbs: Verbs;
+  readonly chain: CallChain;
+  readonly call: HttpCall;
+  readonly context: OpenCall;
+  readonly response: HttpResponse;
+  /** Writes the head of the answer. */
+  begin(warnings: readonly string[]): void;
+}
+
+/** The items of one page as JSON, separated by commas; and what the page says of itself. */
+class PageForm implements ListForm {
+  readonly mostBytes = MAX_PAGE_BYTES;
+  metadata: ListMeta = {};
+  readonly #store: KindStore;
+  readonly #form: ItemForm;
+  readonly #made = new Map<Entry, Buffer>();
+
+  constructor(store: KindStore, form: ItemForm) {
+    this.#store = store;
+    this.#form = form;
+  }
+
+  sizeOf(entry: Entry): number {
+    const object = shownIn(this.#form, this.#store, entry);
+    const json = Buffer.from(JSON.stringify(this.#form.item(this.#store, object)));
+    this.#made.set(entry, json);
+    return json.length;
+  }
+
+  encode({ metadata, items }: ListPage): Buffer {
+    this.metadata = metadata;
+    return Buffer.concat(
+      items.flatMap((entry, index) => (index === 0 ? [this.#made.get(entry)!] : [comma, this.#made.get(entry)!])),
+    );
+  }
+}
+
+const comma = Buffer.from(',');
+
+/**
+ * Answers a list as one document. Without a limit that is the whole list, at one revision, though it is read page by
+ * page: the next one is made when the client has taken the one before. Clients that send no limit ignore `continue`.
+ */
+export async function sendList({ store, namespace, options, form }: ListWish, way: ListWay): Promise<void> {
+  const { verbs, chain, call, context, response, begin } = way;
+  const isWhole = !options.limit;
+  let next = options;
+  for (let isFirst = true; ; isFirst = false) {
+    const page = new PageForm(store, form);
+    const wanted = { namespace, options: next };
+    const prepared = chain.prepare(context, () => verbs.list(store, wanted, pageFormOf(page), context));
+    const { bytes, warnings } = await prepared.run();
+    const { continue: token, ...metadata } = page.metadata;
+    if (isFirst) {
+      begin(joinWarnings(warnings, context.warnings));
+      const { remainingItemCount: _, ...whole } = metadata;
+      const head = JSON.stringify(form.listHead(store, isWhole ? whole : page.metadata));
+      response.write(`${head.slice(0, -1)},"${form.items}":[`);
+    } else if (bytes.length > 0) response.write(comma);
+    await written(response, bytes as Buffer);
+    call.taken();
+    if (response.destroyed) return;
+    if (!isWhole || !token) break;
+    next = { ...pageOptions(options), continue: token };
+  }
+  response.end(']}');
+}
+
+/** The methods of a form are called without it. */
+const pageFormOf = (page: PageForm): ListForm => ({
+  mostBytes: page.mostBytes,
+  sizeOf: (entry) => page.sizeOf(entry),
+  encode: (found) => page.encode(found),
+});
+
+/** What the pages behind the first keep: which version they show stands in the token. */
+function pageOptions({ labelSelector, fieldSelector }: ListOptions): ListOptions {
+  return { ...(labelSelector ? { labelSelector } : {}), ...(fieldSelector ? { fieldSelector } : {}) };
+}
+
+/** Resolves when the bytes have left this process, or the client is gone. */
+function written(response: HttpResponse, bytes: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.destroyed || bytes.length === 0) {
+      resolve();
+      return;
+    }
+    const done = (): void => {
+      response.removeListener('close', done);
+      resolve();
+    };
+    response.once('close', done);
+    response.write(bytes, done);
+  });
+}

@@ -1,0 +1,116 @@
+import { messageToJson, toJson } from '../../api/codec/json.ts';
+import { decodeMessage } from '../../api/codec/message.ts';
+import type { ListMeta } from '../../api/generated/types.ts';
+import { formatAge } from '../../api/kinds/cells.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import type { JsonObject } from '../../api/meta/merge-patch.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import { asServed, servedKind } from '../registry/store-version.ts';
+import type { ObjectForm } from '../verbs/object-format.ts';
+import type { Entry } from '../watch/entry.ts';
+import { envelope } from './kubernetes-protobuf.ts';
+
+/** What of an object a table shows beside its cells. */
+export type IncludeObject = 'None' | 'Metadata' | 'Object';
+
+/** How single objects are written, in lists and events too. */
+export interface ItemForm {
+  /** What the JSON of a list says before its items, and what is named there as `items`. */
+  listHead(store: KindStore, metadata: ListMeta): JsonObject;
+  readonly items: 'items' | 'rows';
+  /** An item of a list. */
+  item(store: KindStore, object: ApiObject): JsonObject;
+  /** An object as an answer or an event of its own; `first` of a stream has what others leave out. */
+  alone(kind: Kind, object: ApiObject, first: boolean): JsonObject;
+  /** Whether objects are shown in the version that was asked for; tables show what is stored. */
+  readonly isOfServed: boolean;
+}
+
+const META = 'meta.k8s.io/v1';
+
+/** Objects as they are. */
+export const wholeObjects: ItemForm = {
+  items: 'items',
+  isOfServed: true,
+  listHead(store, metadata) {
+    const { kind, apiVersion } = servedKind(store);
+    return { kind: `${kind}List`, apiVersion, metadata: metaOf(metadata) };
+  },
+  item: (store, object) => toJson(servedKind(store), object),
+  alone: (kind, object) => toJson(kind, object),
+};
+
+/** Objects without anything but their metadata. */
+export const partialObjects: ItemForm = {
+  items: 'items',
+  isOfServed: false,
+  listHead: (_, metadata) => ({ kind: 'PartialObjectMetadataList', apiVersion: META, metadata: metaOf(metadata) }),
+  item: (_, object) => partialOf(object),
+  alone: (_, object) => partialOf(object),
+};
+
+/** Rows of a table; ages count up to `now`. */
+export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
+  const rowOf = (kind: Kind, object: ApiObject): JsonObject => {
+    const at = now();
+    const cells = kind.columns.map(({ type, cell }) => cellOf(type, cell(object, at), at));
+    if (include === 'None') return { cells, object: null };
+    return { cells, object: include === 'Object' ? toJson(kind, object) : partialOf(object) };
+  };
+  return {
+    items: 'rows',
+    isOfServed: false,
+    listHead: ({ kind }, metadata) => tableHead(kind, metaOf(metadata), true),
+    item: ({ kind }, object) => rowOf(kind, object),
+    alone(kind, object, first) {
+      const { resourceVersion = '' } = object.metadata ?? {};
+      return { ...tableHead(kind, { resourceVersion }, first), rows: [rowOf(kind, object)] };
+    },
+  };
+}
+
+/** An object of the cache as a form shows it. */
+export function shownIn(form: ItemForm, store: KindStore, entry: Entry): ApiObject {
+  const object = store.cache.decoder.decode(entry);
+  return form.isOfServed ? asServed(store, object) : object;
+}
+
+const metaOf = (metadata: ListMeta): JsonObject => messageToJson('berth.meta.v1.ListMeta', metadata);
+
+function partialOf({ metadata = {} }: ApiObject): JsonObject {
+  return {
+    kind: 'PartialObjectMetadata',
+    apiVersion: META,
+    metadata: messageToJson('berth.meta.v1.ObjectMeta', metadata),
+  };
+}
+
+function tableHead({ columns }: Kind, metadata: JsonObject, withColumns: boolean): JsonObject {
+  const columnDefinitions = columns.map(({ name, type, priority }, index) => ({
+    name: titled(name),
+    type: type === 'integer' ? 'integer' : 'string',
+    format: index === 0 ? 'name' : '',
+    description: '',
+    priority,
+  }));
+  return { kind: 'Table', apiVersion: META, metadata, columnDefinitions: withColumns ? columnDefinitions : null };
+}
+
+/** "NOMINATED NODE" as Kubernetes writes it: "Nominated Node". */
+const titled = (name: string): string =>
+  name.toLowerCase().replace(/(^|[ -])([a-z])/g, (_, before: string, letter: string) => before + letter.toUpperCase());
+
+function cellOf(type: Kind['columns'][number]['type'], text: string, now: Date): string | number {
+  if (type === 'integer') return /^-?\d+$/.test(text) ? Number(text) : text;
+  if (type !== 'date') return text;
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? text : formatAge(now.getTime() - time);
+}
+
+/** An answer of one object. */
+export function answerAs(form: ItemForm, write: (json: JsonObject) => Buffer): ObjectForm {
+  return { encode: (kind, bytes) => write(form.alone(kind, decodeMessage<ApiObject>(kind.message, bytes), true)) };
+}
+
+/** An answer of one object as Kubernetes' protobuf: its bytes in their envelope. */
+export const protobufAnswer: ObjectForm = { encode: (kind, bytes) => envelope(kind, bytes) };

@@ -1,0 +1,197 @@
+import { messageFromJson } from '../../api/codec/json.ts';
+import { badRequest, unimplemented } from '../../api/errors/index.ts';
+import type { DeleteOptions } from '../../api/generated/types.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
+import { groupOf } from '../../api/kinds/identity.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+import { scaleKind } from '../../api/kinds/scale.ts';
+import { isJsonObject } from '../../api/meta/merge-patch.ts';
+import { APPLY_TYPES } from '../registry/apply-config.ts';
+import { decodeStrictly, parseJson } from '../registry/decode.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import { isScale } from '../registry/scale.ts';
+import { servedKind } from '../registry/store-version.ts';
+import type { CallContext } from '../verbs/call-context.ts';
+import type { ObjectForm } from '../verbs/object-format.ts';
+import type { PreparedCall } from '../verbs/prepared-call.ts';
+import type { Verbs } from '../verbs/verbs.ts';
+import type { HttpRequest } from './http-call.ts';
+import { openEnvelope } from './kubernetes-protobuf.ts';
+import type { ResourcePath } from './parse-path.ts';
+import { mediaTypeOf, objectBody, unsupported } from './read-body.ts';
+import { deleteOptionsOf, flag, getOptionsOf, listOptionsOf, writeOptionsOf } from './read-query.ts';
+
+/** A request of a resource, as far as its path and its method say. */
+export interface ResourceRequest {
+  readonly request: HttpRequest;
+  readonly store: KindStore;
+  readonly target: ResourcePath;
+  readonly query: URLSearchParams;
+}
+
+/** How a request is served. `method` names it as gRPC does, for the access table and the meters. */
+export type Route =
+  | { readonly of: 'unary'; readonly method: string; readonly hasBody: boolean; readonly code: number; readonly prepare: Prepare }
+  | { readonly of: 'list' | 'watch'; readonly method: string };
+
+/** Decodes and authorizes; the answer is one object in the form. */
+export type Prepare = (body: Buffer, call: CallContext, form: ObjectForm) => PreparedCall;
+
+const OBJECTS = 'berth.meta.v1.Objects';
+const methodOf = (kind: Kind, name: string): string => `/${isCustom(kind) ? OBJECTS : kind.service}/${name}`;
+
+/** Throws METHOD_NOT_ALLOWED for what the resource does not have. */
+export function routeOf(of: ResourceRequest, verbs: Verbs): Route {
+  const { store, target, request, query } = of;
+  const { kind } = store;
+  checkPlace(kind, target);
+  const unary = (name: string, prepare: Prepare, { hasBody = true, code = 200 } = {}): Route => ({
+    ...{ of: 'unary', method: methodOf(kind, name), hasBody, code, prepare },
+  });
+  switch (request.method) {
+    case 'GET':
+    case 'HEAD':
+      if (target.name === '') {
+        const isWatch = flag(query, 'watch') === true;
+        return isWatch ? { of: 'watch', method: methodOf(kind, 'Watch') } : { of: 'list', method: methodOf(kind, 'List') };
+      }
+      return unary(...getRoute(of, verbs), { hasBody: false });
+    case 'POST':
+      if (target.name !== '') throw notThere(of);
+      return unary('Create', (body, call, form) => verbs.write(writeOf(of, 'create', body, form), call), { code: 201 });
+    case 'PUT':
+      if (target.name === '') throw notThere(of);
+      return unary(...putRoute(of, verbs));
+    case 'PATCH':
+      if (target.name === '') throw notThere(of);
+      return unary(...patchRoute(of, verbs));
+    case 'DELETE':
+      if (target.subresource !== '') throw notThere(of);
+      return target.name === '' ? unary(...collectionRoute(of, verbs)) : unary(...deleteRoute(of, verbs));
+    default:
+      throw notThere(of);
+  }
+}
+
+type Served = readonly [name: string, prepare: Prepare];
+
+/** A cluster-wide kind has no namespace; an object of any other stands in one. */
+function checkPlace({ namespaced, plural }: Kind, { namespace, name }: ResourcePath): void {
+  if (namespace !== '' && !namespaced) throw unimplemented(`${plural} are in no namespace: leave "namespaces/${namespace}" out`);
+  if (namespace === '' && name !== '' && namespaced) throw badRequest(`${plural} are in namespaces: name one in the path`);
+}
+
+function notThere({ request, target: { resource, name, subresource } }: ResourceRequest): Error {
+  const what = subresource !== '' ? `${resource}/${subresource}` : name === '' ? `the collection of ${resource}` : resource;
+  return unimplemented(`${request.method} is not served for ${what}`);
+}
+
+/** Whether the subresource shows the object itself: its status, or a part of its spec. */
+const showsObject = ({ hasStatus, subresources = {} }: Kind, subresource: string): boolean =>
+  subresource === '' || (hasStatus && subresource === 'status') || Object.hasOwn(subresources, subresource);
+
+function getRoute(of: ResourceRequest, verbs: Verbs): Served {
+  const { store, target, query } = of;
+  const { namespace, name, subresource } = target;
+  const wanted = { namespace, name, ...getOptionsOf(query) };
+  if (isScale(store, subresource)) return ['GetScale', (_, call, form) => verbs.getScale(store, wanted, call, form)];
+  if (!showsObject(store.kind, subresource)) throw notThere(of);
+  return ['Get', (_, call, form) => verbs.get(store, wanted, call, form)];
+}
+
+function putRoute(of: ResourceRequest, verbs: Verbs): Served {
+  const { store, target } = of;
+  const { kind } = store;
+  const { subresource } = target;
+  const isStatus = subresource === 'status' && kind.hasStatus;
+  if (!isScale(store, subresource) && !showsObject(kind, subresource)) throw notThere(of);
+  const name = isStatus
+    ? 'UpdateStatus'
+    : isScale(store, subresource)
+      ? 'UpdateScale'
+      : (kind.subresources?.[subresource]?.method ?? 'Update');
+  return [
+    isCustom(kind) && !isStatus ? 'Update' : name,
+    (body, call, form) => verbs.write(writeOf(of, isStatus ? 'updateStatus' : 'update', body, form), call),
+  ];
+}
+
+const patchTypes = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+  ...APPLY_TYPES,
+];
+
+function patchRoute(of: ResourceRequest, verbs: Verbs): Served {
+  const { store, target, query, request } = of;
+  const { namespace, name, subresource } = target;
+  if (!isScale(store, subresource) && !showsObject(store.kind, subresource)) throw notThere(of);
+  return [
+    isScale(store, subresource) && !isCustom(store.kind) ? 'PatchScale' : 'Patch',
+    (patch, call, form) => {
+      const type = mediaTypeOf(request);
+      if (!patchTypes.includes(type)) throw unsupported(type, patchTypes);
+      const options = writeOptionsOf(query);
+      return verbs.patch({ store, patch: { namespace, name, type, patch, subresource, options }, form }, call);
+    },
+  ];
+}
+
+function deleteRoute({ store, target, query, request }: ResourceRequest, verbs: Verbs): Served {
+  const { namespace, name } = target;
+  return [
+    'Delete',
+    (body, call, form) => {
+      const options = deleteOptionsOf(query, deleteBody(request, body));
+      return verbs.delete({ store, delete: { namespace, name, options }, form }, call);
+    },
+  ];
+}
+
+function collectionRoute({ store, target, query, request }: ResourceRequest, verbs: Verbs): Served {
+  return [
+    'DeleteCollection',
+    (body, call) => {
+      const options = deleteOptionsOf(query, deleteBody(request, body));
+      return verbs.deleteCollection(store, { namespace: target.namespace, listOptions: listOptionsOf(query), options }, call);
+    },
+  ];
+}
+
+function deleteBody(request: HttpRequest, body: Buffer): DeleteOptions {
+  if (body.length === 0) return {};
+  const message = 'berth.meta.v1.DeleteOptions';
+  if (mediaTypeOf(request) === 'application/vnd.kubernetes.protobuf')
+    return decodeStrictly<DeleteOptions>(message, openEnvelope(body).bytes, 'options');
+  const json = parseJson(body, 'options');
+  if (!isJsonObject(json)) throw badRequest('the body of a delete must hold DeleteOptions, an object');
+  const { kind: _, apiVersion: __, ...options } = json;
+  return messageFromJson<DeleteOptions>(message, options);
+}
+
+function writeOf(
+  { store, target, query, request }: ResourceRequest,
+  verb: 'create' | 'update' | 'updateStatus',
+  body: Buffer,
+  form: ObjectForm,
+) {
+  const { namespace, name } = target;
+  const subresource = verb === 'updateStatus' ? '' : target.subresource;
+  const kind = isScale(store, subresource) ? scaleKind : servedKind(store);
+  const { bytes, format } = objectBody(mediaTypeOf(request), body, kind);
+  return {
+    verb,
+    store,
+    object: bytes,
+    format,
+    options: writeOptionsOf(query),
+    subresource,
+    namespace,
+    at: { namespace, name },
+    form,
+  };
+}
+
+/** Whose group a store's resources are of, as a Status names it. */
+export const groupOfStore = ({ kind }: KindStore): string => groupOf(kind.apiVersion);

@@ -1,0 +1,93 @@
+import { WireReader } from '../../api/codec/wire-reader.ts';
+import { asApiError } from '../../api/errors/index.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import { servedKind } from '../registry/store-version.ts';
+import type { WatchSink } from '../verbs/watch-sink.ts';
+import type { EventFormat } from '../watch/event-format.ts';
+import { FRAME_HEADER_BYTES } from '../watch/event-frame.ts';
+import type { HttpResponse } from './http-call.ts';
+import { type ItemForm, shownIn } from './object-forms.ts';
+import { statusOf } from './status-object.ts';
+
+const EVENT = 1;
+const TYPE = 1;
+
+/** What of each event's JSON stands around its object. */
+const middle = Buffer.from('","object":');
+const tail = Buffer.from('}\n');
+const head = Buffer.from('{"type":"');
+
+/** Frames that several watchers share are translated once. */
+const translated = new WeakMap<Buffer, Buffer>();
+
+/** The events of a frame as lines of JSON. */
+export function linesOf(frame: Buffer): Buffer {
+  const known = translated.get(frame);
+  if (known) return known;
+  const parts: Uint8Array[] = [];
+  const events = new WireReader(frame, FRAME_HEADER_BYTES);
+  while (events.next()) {
+    if (events.number !== EVENT) continue;
+    const event = events.inner();
+    while (event.next()) {
+      if (event.number === TYPE) parts.push(head, event.value(), middle);
+      else parts.push(event.value(), tail);
+    }
+  }
+  const lines = Buffer.concat(parts);
+  translated.set(frame, lines);
+  return lines;
+}
+
+/** Events whose objects are JSON in the form; those with the same id share what was encoded for one of them. */
+export function jsonEventsAs(form: ItemForm, id: string, store: KindStore): EventFormat {
+  const { kind, apiVersion } = servedKind(store);
+  const shown = form.isOfServed ? servedKind(store) : store.kind;
+  return {
+    id: `http ${id} ${apiVersion}`,
+    field: 2,
+    hasHeading: form.items === 'rows',
+    encode: (entry, first) => Buffer.from(JSON.stringify(form.alone(shown, shownIn(form, store, entry), first))),
+    bookmark: (metadata) => Buffer.from(JSON.stringify({ kind, apiVersion, metadata })),
+  };
+}
+
+/** Sends a watch as lines of JSON; an error that comes after the beginning is the last of them. */
+export class HttpWatchSink implements WatchSink {
+  readonly #response: HttpResponse;
+  #begun = false;
+
+  constructor(response: HttpResponse) {
+    this.#response = response;
+  }
+
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  begin(): void {
+    this.#begun = true;
+    this.#response.writeHead(200, { 'content-type': 'application/json' });
+    this.#response.flushHeaders();
+  }
+
+  send(frame: Buffer, taken: () => void): void {
+    if (this.#response.writable) this.#write(linesOf(frame), taken);
+  }
+
+  cutOff(): void {
+    this.#response.destroy();
+  }
+
+  /** Ends a watch that has begun; with the error as its last event. */
+  end(error?: unknown): void {
+    const known = error === undefined ? undefined : asApiError(error);
+    if (known && this.#response.writable)
+      this.#write(Buffer.from(`${JSON.stringify({ type: 'ERROR', object: statusOf(known) })}\n`), () => {});
+    this.#response.end();
+  }
+
+  #write(bytes: Buffer, taken: () => void): void {
+    this.#response.write(bytes, (error) => void (error ?? taken()));
+  }
+}
