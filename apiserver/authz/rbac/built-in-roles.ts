@@ -88,6 +88,9 @@ const adminRules: PolicyRule[] = [
   rule(['create'], 'authorization.k8s.io', 'localsubjectaccessreviews'),
 ];
 
+/** What metrics-server brings with it. */
+const aggregatedToAll = Object.fromEntries(['view', 'edit', 'admin'].map((name) => [`${AGGREGATE}${name}`, 'true']));
+
 const reviews: PolicyRule[] = [
   rule(['create'], 'authorization.k8s.io', 'selfsubjectaccessreviews', 'selfsubjectrulesreviews'),
   rule(['create'], 'authentication.k8s.io', 'selfsubjectreviews'),
@@ -147,6 +150,7 @@ export const builtInRoles: readonly ClusterRole[] = [
   partOf('admin', adminRules),
   partOf('edit', editRules),
   partOf('view', viewRules),
+  makeRole('system:aggregated-metrics-reader', [rule(READ, 'metrics.k8s.io', 'pods', 'nodes')], aggregatedToAll),
   makeRole('system:discovery', [
     { nonResourceURLs: ['/healthz', '/livez', '/readyz'], verbs: ['get'] },
     { nonResourceURLs: ['/apis', '/version', '/reflection', '/openid/v1/jwks', '/authorities'], verbs: ['get'] },
