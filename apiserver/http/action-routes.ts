@@ -4,6 +4,7 @@ import type { Binding, Eviction, Namespace, TokenRequest, WriteOptions } from '.
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import type { AccountTokens } from '../authn/accounts/account-tokens.ts';
+import type { TokenKeys } from '../authn/accounts/token-keys.ts';
 import { decodeObject, parseJson } from '../registry/decode.ts';
 import type { NodeSums } from '../registry/node-sums.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -31,6 +32,7 @@ export interface ActionDeps {
   readonly reviewTokens: ReviewTokens;
   /** What makes tokens; absent where there are no service accounts. */
   readonly accounts: AccountTokens | undefined;
+  readonly tokenKeys: TokenKeys;
 }
 
 type Act = (body: Buffer, call: CallContext, form: AnswerForm) => PreparedCall;

@@ -19,6 +19,7 @@ import { type ActionDeps, actionRoute } from './action-routes.ts';
 import { apiGroup, coreVersions, groupList, resourceList } from './discovery.ts';
 import { findResource } from './find-resource.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
+import { issuerDocument } from './issuer-documents.ts';
 import { sendList } from './list-stream.ts';
 import { answerAs, type ItemForm, partialObjects, protobufAnswer, tableRows, wholeObjects } from './object-forms.ts';
 import { parsePath } from './parse-path.ts';
@@ -118,10 +119,10 @@ export class HttpDoor {
       else {
         this.#chain.beginUnary(context);
         if (refused !== undefined) throw refused;
-        if (!found) this.#answerPath(passing, url.pathname);
-        else if (found.of === 'unary') await this.#unary(passing, found.asked, found);
-        else if (found.of === 'document') this.#document(passing, found);
-        else await this.#list(passing, found.asked);
+        if (!found && !this.#answerIssuer(passing, url.pathname)) this.#answerPath(passing, url.pathname);
+        else if (found?.of === 'unary') await this.#unary(passing, found.asked, found);
+        else if (found?.of === 'document') this.#document(passing, found);
+        else if (found) await this.#list(passing, found.asked);
       }
       context.audited?.ended();
     } catch (error) {
@@ -198,6 +199,17 @@ export class HttpDoor {
     if (as !== 'Table') return partialObjects;
     const include = query.get('includeObject') ?? 'Metadata';
     return tableRows(include === 'None' || include === 'Object' ? include : 'Metadata', this.#options.now);
+  }
+
+  #answerIssuer({ request, response, context }: Passing, path: string): boolean {
+    const { actions, now } = this.#options;
+    const document = request.method === 'GET' ? issuerDocument(path, actions.tokenKeys, now()) : undefined;
+    if (!document) return false;
+    context.authorizePath(path.replace(/\/$/, ''));
+    const body = Buffer.from(JSON.stringify(document.body));
+    this.#head(response, context, 200, document.contentType, { length: body.length });
+    response.end(body);
+    return true;
   }
 
   /** What is no resource: discovery and the version. */

@@ -135,7 +135,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     isServing = serving;
     setHealth(serving);
   };
-  const actions = { registry, sums: options.sums, accounts: calls.accounts, reviewTokens };
+  const actions = { registry, sums: options.sums, accounts: calls.accounts, reviewTokens, tokenKeys: options.tokenKeys };
   const door = new HttpDoor({
     ...{ ...calls.options, registry, verbs: core.verbs, actions },
     ...{ now: options.now, isServing: () => isServing },

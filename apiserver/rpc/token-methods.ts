@@ -1,7 +1,7 @@
 import { encodeMessage } from '../../api/codec/message.ts';
 import type { TokenRequestWriteRequest } from '../../api/generated/types.ts';
 import { type AccountTokens, TOKEN_ISSUER } from '../authn/accounts/account-tokens.ts';
-import { publicFacts, type TokenKeys } from '../authn/accounts/token-keys.ts';
+import { jsonWebKeys, type TokenKeys } from '../authn/accounts/token-keys.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import { prepareToken } from '../verbs/token-requests.ts';
 import type { CallPipeline } from './call-pipeline.ts';
@@ -37,8 +37,7 @@ export function tokenKeysService(keys: TokenKeys, pipeline: CallPipeline, now: (
         call.authorizePath('/openid/v1/jwks');
         return {
           run: async () => {
-            const list = keys.list(now().getTime());
-            const shown = list.map((key) => ({ kid: key.id, ...publicFacts(key), alg: 'ES256', use: 'sig' }));
+            const shown = jsonWebKeys(keys, now());
             return { bytes: encodeMessage(`${MESSAGES}.TokenKeyList`, { issuer: TOKEN_ISSUER, keys: shown }) };
           },
         };

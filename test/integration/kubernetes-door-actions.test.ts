@@ -132,6 +132,77 @@ describe('a review', () => {
   });
 });
 
+describe('a caller that impersonates another', () => {
+  const as = { 'impersonate-user': 'bob', 'impersonate-group': ['dev', 'ops, too'], 'impersonate-uid': '7' };
+  const extra = { 'impersonate-extra-example.com%2fteam': ['a', 'b%'], 'impersonate-extra-scopes': 'view' };
+
+  it('is that user with its groups, uid and extra texts', async () => {
+    const { json } = await post(`${AUTHENTICATION}/selfsubjectreviews`, {}, { ...as, ...extra });
+    expect(json.status.userInfo).toEqual({
+      ...{ username: 'bob', uid: '7', groups: ['dev', 'ops, too', 'system:authenticated'] },
+      extra: { 'example.com/team': ['a', 'b%'], scopes: ['view'] },
+    });
+  });
+
+  it('needs a right to each of them', async () => {
+    await post('/apis/rbac.authorization.k8s.io/v1/clusterroles', {
+      ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'impersonator' } },
+      rules: [
+        { verbs: ['impersonate'], apiGroups: [''], resources: ['users'] },
+        {
+          verbs: ['impersonate'],
+          apiGroups: ['authentication.k8s.io'],
+          resources: ['userextras/scopes'],
+          resourceNames: ['view'],
+        },
+      ],
+    });
+    await post('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { name: 'impersonator' } },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'impersonator' },
+      subjects: [{ kind: 'ServiceAccount', namespace: 'default', name: 'mask' }],
+    });
+    await post(`${inDefault}/serviceaccounts`, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'mask' } });
+    const { json } = await post(`${inDefault}/serviceaccounts/mask/token`, {});
+    const authorization = { authorization: `Bearer ${json.status.token}`, 'impersonate-user': 'bob' };
+    const who = async (more: object) => {
+      const answer = await post(`${AUTHENTICATION}/selfsubjectreviews`, {}, { ...authorization, ...more });
+      return answer.code === 201 ? 'allowed' : answer.json.message;
+    };
+    expect(await who({ 'impersonate-extra-scopes': 'view' })).toBe('allowed');
+    expect(await who({ 'impersonate-extra-scopes': 'edit' })).toContain('cannot impersonate userextras/scopes');
+    expect(await who({ 'impersonate-uid': '7' })).toContain('cannot impersonate uids');
+    expect(await who({ 'impersonate-group': 'dev' })).toContain('cannot impersonate groups');
+  });
+
+  it('has to name one', async () => {
+    const answer = await post(`${AUTHENTICATION}/selfsubjectreviews`, {}, { 'impersonate-uid': '7' });
+    expect(answer).toMatchObject({ code: 400, json: { message: expect.stringContaining('needs a user as well') } });
+  });
+});
+
+describe('the issuer of tokens', () => {
+  it('is told of as tokens name it, with its keys', async () => {
+    const { json } = await ask('GET', '/.well-known/openid-configuration');
+    const issuer = 'https://kubernetes.default.svc.cluster.local';
+    expect(json).toMatchObject({
+      issuer,
+      jwks_uri: `${issuer}/openid/v1/jwks`,
+      id_token_signing_alg_values_supported: ['ES256'],
+    });
+    const keys = await ask('GET', '/openid/v1/jwks');
+    expect(keys.headers['content-type']).toBe('application/jwk-set+json');
+    expect(keys.json).toMatchObject({ keys: [{ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', kid: expect.any(String) }] });
+  });
+
+  it('is known to service accounts, and to users who may see it', async () => {
+    const path = '/.well-known/openid-configuration';
+    const account = await ask('GET', path, undefined, { 'impersonate-user': 'system:serviceaccount:default:bot' });
+    expect(account.code).toBe(200);
+    expect((await ask('GET', path, undefined, { 'impersonate-user': 'bob' })).code).toBe(403);
+  });
+});
+
 describe('a pod', () => {
   it('is bound by its subresource, and by a Binding in its namespace', async () => {
     await post('/api/v1/nodes', nodeOf('bound'));

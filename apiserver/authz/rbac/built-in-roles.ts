@@ -156,6 +156,9 @@ export const builtInRoles: readonly ClusterRole[] = [
     { nonResourceURLs: ['/apis', '/version', '/reflection', '/openid/v1/jwks', '/authorities'], verbs: ['get'] },
   ]),
   makeRole('system:basic-user', reviews),
+  makeRole('system:service-account-issuer-discovery', [
+    { nonResourceURLs: ['/.well-known/openid-configuration', '/openid/v1/jwks'], verbs: ['get'] },
+  ]),
   // For programs that let users of the cluster in.
   makeRole('system:auth-delegator', [
     rule(['create'], 'authentication.k8s.io', 'tokenreviews'),
@@ -183,6 +186,7 @@ export const builtInBindings: readonly ClusterRoleBinding[] = [
   bind('cluster-admin', 'Group', groups.masters),
   bind('system:discovery', 'Group', groups.authenticated),
   bind('system:basic-user', 'Group', groups.authenticated),
+  bind('system:service-account-issuer-discovery', 'Group', groups.serviceAccounts),
   bind('system:node-bootstrapper', 'Group', groups.bootstrappers),
   bind(controlPlane.scheduler, 'User', controlPlane.scheduler),
   bind(controlPlane.controllers, 'User', controlPlane.controllers),
