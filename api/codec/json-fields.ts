@@ -19,6 +19,9 @@ const values: Readonly<Record<string, string>> = {
   '.berth.meta.v1.IntOrString': 'IntOrString',
   '.berth.meta.v1.FieldsV1': 'FieldsV1',
   '.berth.meta.v1.RawExtension': 'Object',
+  '.berth.authentication.v1.ExtraValue': '[]string',
+  '.berth.authorization.v1.ExtraValue': '[]string',
+  '.berth.certificates.v1.ExtraValue': '[]string',
 };
 
 const scalars: Readonly<Record<string, string>> = {

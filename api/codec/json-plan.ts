@@ -228,12 +228,25 @@ function messageCodec(name: string, micro: boolean): ValueCodec {
       return fieldsV1;
     case 'berth.meta.v1.RawExtension':
       return rawExtension;
+    case 'berth.authentication.v1.ExtraValue':
+    case 'berth.authorization.v1.ExtraValue':
+    case 'berth.certificates.v1.ExtraValue':
+      return textsCodec;
     default: {
       const plan = messagePlan(name);
       return { read: (json, at) => plan.read(json, at), write: (value) => plan.write(value) };
     }
   }
 }
+
+/** Kubernetes' ExtraValue: a message, because no map has lists, and a list of texts in JSON. */
+const textsCodec: ValueCodec = {
+  read: (json, at) => {
+    const items = listCodec(scalarCodecs.string!).read(json, at) as string[] | undefined;
+    return items ? { items } : {};
+  },
+  write: (value) => [...((value as { items?: string[] }).items ?? [])],
+};
 
 function enumCodec(names: readonly string[]): ValueCodec {
   return {

@@ -55,7 +55,12 @@ const meanings = {
   'bind-role': { verb: 'bind' },
 } satisfies Record<string, Meaning>;
 
-export type AccessVerb = keyof typeof meanings | `get-${string}` | `update-${string}` | `patch-${string}`;
+export type AccessVerb =
+  | keyof typeof meanings
+  | `get-${string}`
+  | `impersonate-${string}`
+  | `update-${string}`
+  | `patch-${string}`;
 
 /** Where a kind stands among the resources. */
 export interface ResourceName {
@@ -72,8 +77,12 @@ export const extraResources = {
   Placement: { group: 'berth.io', resource: 'placements' },
   Scheduler: { group: 'berth.io', resource: 'schedulers' },
   Signer: { group: 'certificates.k8s.io', resource: 'signers' },
+  MeasuredNode: { group: 'metrics.k8s.io', resource: 'nodes' },
+  MeasuredPod: { group: 'metrics.k8s.io', resource: 'pods' },
   User: { group: '', resource: 'users' },
   Group: { group: '', resource: 'groups' },
+  Uid: { group: 'authentication.k8s.io', resource: 'uids' },
+  UserExtra: { group: 'authentication.k8s.io', resource: 'userextras' },
   ServiceAccount: { group: '', resource: 'serviceaccounts' },
   TokenReview: { group: 'authentication.k8s.io', resource: 'tokenreviews' },
   SelfSubjectReview: { group: 'authentication.k8s.io', resource: 'selfsubjectreviews' },

@@ -80,6 +80,9 @@ const others: Readonly<Record<string, MethodAccess>> = {
   '/berth.scheduling.v1.Placements/List': { verbs: ['list'], kinds: ['Placement'] },
   '/berth.scheduling.v1.Placements/Serve': { verbs: ['update'], kinds: ['Scheduler'] },
   '/berth.metrics.v1.UsageHistories/Get': { verbs: ['get'], kinds: ['Node', 'Pod'] },
+  // Served by the door of Kubernetes' API alone.
+  '/berth.metrics.v1.ResourceMetrics/Get': { verbs: ['get'], kinds: ['MeasuredNode', 'MeasuredPod'] },
+  '/berth.metrics.v1.ResourceMetrics/List': { verbs: ['list'], kinds: ['MeasuredNode', 'MeasuredPod'] },
   '/berth.authentication.v1.TokenKeys/List': { paths: true },
   '/berth.server.v1.Backups/Backup': { verbs: ['create'], kinds: ['Backup'] },
   '/berth.server.v1.Certificates/GetAuthorities': { paths: true },

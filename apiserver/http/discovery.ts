@@ -1,6 +1,7 @@
 import { groupOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { KindStores } from '../registry/kind-stores.ts';
+import { virtualResources, virtualSubresources } from './virtual-resources.ts';
 
 type ServedStores = Pick<KindStores, 'versionsOf'> & Iterable<{ readonly id: string; readonly kind: Kind }>;
 
@@ -43,6 +44,10 @@ function groupsOf(stores: ServedStores): Map<string, readonly string[]> {
     for (const each of [kind.apiVersion, ...stores.versionsOf(id)]) versions.add(versionOf(each));
     groups.set(group, versions);
   }
+  for (const { apiVersion } of virtualResources) {
+    const group = groupOf(apiVersion);
+    if (group !== '') groups.set(group, (groups.get(group) ?? new Set()).add(versionOf(apiVersion)));
+  }
   return new Map([...groups].sort().map(([group, versions]) => [group, [...versions].sort(compareVersions)]));
 }
 
@@ -79,17 +84,10 @@ function resourcesOf(stores: ServedStores, groupVersion: string): Resource[] {
   const found: Resource[] = [];
   for (const { id, kind } of stores)
     if (kind.apiVersion === groupVersion || stores.versionsOf(id).includes(groupVersion)) found.push(...resourcesOfKind(kind));
+  for (const { apiVersion, resource: name, singular: singularName, namespaced, kind, verbs } of virtualResources)
+    if (apiVersion === groupVersion) found.push({ name, singularName, namespaced, kind, verbs });
   return found.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
-
-/** POST alone: what they do is no object that is kept. */
-const actions: Readonly<Record<string, readonly Pick<Resource, 'name' | 'group' | 'version' | 'kind'>[]>> = {
-  pods: [
-    { name: 'binding', kind: 'Binding' },
-    { name: 'eviction', group: 'policy', version: 'v1', kind: 'Eviction' },
-  ],
-  serviceaccounts: [{ name: 'token', group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' }],
-};
 
 function resourcesOfKind(kind: Kind): Resource[] {
   const { plural, singular, namespaced, shortNames, categories = [], hasStatus, scale, subresources = {} } = kind;
@@ -97,7 +95,7 @@ function resourcesOfKind(kind: Kind): Resource[] {
     ...{ name: `${plural}/${name}`, singularName: '', namespaced, kind: kind.kind, verbs: parts },
     ...more,
   });
-  const own = groupOf(kind.apiVersion) === '' ? (actions[plural] ?? []) : [];
+  const own = groupOf(kind.apiVersion) === '' ? (virtualSubresources[plural] ?? []) : [];
   return [
     {
       ...{ name: plural, singularName: singular, namespaced, kind: kind.kind, verbs },

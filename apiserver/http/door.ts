@@ -15,15 +15,24 @@ import { serverVersion } from '../server-version.ts';
 import { joinPieces } from '../verbs/pieces.ts';
 import type { Verbs } from '../verbs/verbs.ts';
 import { contentTypes, negotiate, type Wanted } from './accept.ts';
+import { type ActionDeps, actionRoute } from './action-routes.ts';
 import { apiGroup, coreVersions, groupList, resourceList } from './discovery.ts';
 import { findResource } from './find-resource.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
+import { issuerDocument } from './issuer-documents.ts';
 import { sendList } from './list-stream.ts';
 import { answerAs, type ItemForm, partialObjects, protobufAnswer, tableRows, wholeObjects } from './object-forms.ts';
 import { parsePath } from './parse-path.ts';
 import { readBody } from './read-body.ts';
 import { listOptionsOf } from './read-query.ts';
-import { type ResourceRequest, type Route, routeOf } from './resource-routes.ts';
+import {
+  type ActionRequest,
+  type DocumentRoute,
+  type ListRoute,
+  type ResourceRequest,
+  routeOf,
+  type UnaryRoute,
+} from './resource-routes.ts';
 import { httpCodeOf, type StatusSubject, statusOf } from './status-object.ts';
 import { HttpWatchSink, jsonEventsAs } from './watch-stream.ts';
 
@@ -34,6 +43,7 @@ export interface HttpDoorOptions extends CallChainOptions {
   readonly anonymous: AnonymousCalls;
   readonly log: Logger;
   readonly now: () => Date;
+  readonly actions: ActionDeps;
   /** Whether the server is ready: what /readyz answers. */
   readonly isServing: () => boolean;
 }
@@ -42,6 +52,11 @@ export interface HttpDoorOptions extends CallChainOptions {
 const healthPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);
 /** The method that calls of no resource count as. */
 const KINDS = '/berth.meta.v1.Objects/Kinds';
+
+/** A route, and what it was found for: the verbs of kept objects have a store. */
+type Found =
+  | ((UnaryRoute | DocumentRoute) & { readonly asked: ActionRequest })
+  | (ListRoute & { readonly asked: ResourceRequest });
 
 /** One call on its way through the door. */
 interface Passing {
@@ -78,7 +93,7 @@ export class HttpDoor {
   async #serve(request: HttpRequest, response: HttpResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://door');
     if (healthPaths.has(url.pathname)) return this.#answerHealth(url.pathname, request, response);
-    let found: { readonly of: ResourceRequest; readonly route: Route } | undefined;
+    let found: Found | undefined;
     let refused: unknown;
     let subject: StatusSubject = {};
     try {
@@ -86,29 +101,28 @@ export class HttpDoor {
       if (path.of === 'resource') {
         const { group, resource, name } = path.target;
         subject = { group, resource, name };
-        const store = findResource(this.#options.registry.stores, path.target);
-        const of: ResourceRequest = { request, store, target: path.target, query: url.searchParams };
-        found = { of, route: routeOf(of, this.#options.verbs) };
+        found = this.#find({ request, target: path.target, query: url.searchParams });
       }
     } catch (error) {
       // The caller has to be known before it is told.
       refused = error;
     }
-    const isStream = found?.route.of === 'watch';
-    const call = new HttpCall(found?.route.method ?? KINDS, request, response);
+    const isStream = found?.of === 'watch';
+    const call = new HttpCall(found?.method ?? KINDS, request, response);
     const context = new OpenCall(call, this.#options, isStream);
     const meter = this.#meterOf(call.method, isStream);
     const passing: Passing = { request, response, call, context, meter };
     const beganAt = meter.begin();
     let code = codes.OK as number;
     try {
-      if (found?.route.of === 'watch') await this.#watch(passing, found.of);
+      if (found?.of === 'watch') await this.#watch(passing, found.asked);
       else {
         this.#chain.beginUnary(context);
         if (refused !== undefined) throw refused;
-        if (!found) this.#answerPath(passing, url.pathname);
-        else if (found.route.of === 'list') await this.#list(passing, found.of);
-        else await this.#unary(passing, found.of, found.route);
+        if (!found && !this.#answerIssuer(passing, url.pathname)) this.#answerPath(passing, url.pathname);
+        else if (found?.of === 'unary') await this.#unary(passing, found.asked, found);
+        else if (found?.of === 'document') this.#document(passing, found);
+        else if (found) await this.#list(passing, found.asked);
       }
       context.audited?.ended();
     } catch (error) {
@@ -119,8 +133,15 @@ export class HttpDoor {
     }
   }
 
-  async #unary({ request, response, call, context, meter }: Passing, of: ResourceRequest, route: Route): Promise<void> {
-    if (route.of !== 'unary') return;
+  #find(asked: ActionRequest): Found {
+    const { registry, actions, verbs } = this.#options;
+    const action = actionRoute(asked, actions);
+    if (action) return { ...action, asked };
+    const of = { ...asked, store: findResource(registry.stores, asked.target) };
+    return { ...routeOf(of, verbs), asked: of };
+  }
+
+  async #unary({ request, response, call, context, meter }: Passing, of: ActionRequest, route: UnaryRoute): Promise<void> {
     const wanted = negotiate(request.headers.accept, { transform: true, protobuf: true });
     const body = route.hasBody ? await readBody(request) : Buffer.alloc(0);
     const form = wanted.type === 'protobuf' ? protobufAnswer : answerAs(this.#itemForm(wanted, of.query), writers[wanted.type]);
@@ -133,6 +154,15 @@ export class HttpDoor {
       warnings: joinWarnings(warnings, context.warnings),
     });
     response.end(answer);
+  }
+
+  #document({ request, response, call, context, meter }: Passing, { prepare }: DocumentRoute): void {
+    const { type } = negotiate(request.headers.accept, { transform: false, protobuf: false });
+    const make = this.#chain.prepare(context, () => prepare(context));
+    const body = writers[type === 'yaml' ? type : 'json'](make());
+    this.#chain.holdAnswer(call, context, body.length, meter.isReadOnly);
+    this.#head(response, context, 200, contentTypes[type], { length: body.length });
+    response.end(body);
   }
 
   async #list({ request, response, call, context }: Passing, of: ResourceRequest): Promise<void> {
@@ -169,6 +199,17 @@ export class HttpDoor {
     if (as !== 'Table') return partialObjects;
     const include = query.get('includeObject') ?? 'Metadata';
     return tableRows(include === 'None' || include === 'Object' ? include : 'Metadata', this.#options.now);
+  }
+
+  #answerIssuer({ request, response, context }: Passing, path: string): boolean {
+    const { actions, now } = this.#options;
+    const document = request.method === 'GET' ? issuerDocument(path, actions.tokenKeys, now()) : undefined;
+    if (!document) return false;
+    context.authorizePath(path.replace(/\/$/, ''));
+    const body = Buffer.from(JSON.stringify(document.body));
+    this.#head(response, context, 200, document.contentType, { length: body.length });
+    response.end(body);
+    return true;
   }
 
   /** What is no resource: discovery and the version. */

@@ -13,7 +13,7 @@ export type HttpResponse = ServerResponse;
 
 const none: readonly string[] = [];
 /** Headers whose values Kubernetes' clients send as they are, and gRPC's percent-encoded. */
-const plain = /^impersonate-(?:user|group)$/;
+const plain = /^impersonate-(?:user|group|uid|extra-.+)$/;
 
 /** A call over HTTP/1.1 or HTTP/2. */
 export class HttpCall implements TransportCall {

@@ -9,6 +9,8 @@ import { asServed, servedKind } from '../registry/store-version.ts';
 import type { ObjectForm } from '../verbs/object-format.ts';
 import type { Entry } from '../watch/entry.ts';
 import { envelope } from './kubernetes-protobuf.ts';
+import type { StatusObject } from './status-object.ts';
+import { statusProtobuf } from './status-protobuf.ts';
 
 /** What of an object a table shows beside its cells. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
@@ -107,10 +109,18 @@ function cellOf(type: Kind['columns'][number]['type'], text: string, now: Date):
   return Number.isNaN(time) ? text : formatAge(now.getTime() - time);
 }
 
+/** How an answer is written: an object, or a Status in its place. */
+export interface AnswerForm extends ObjectForm {
+  status(status: StatusObject): Buffer;
+}
+
 /** An answer of one object. */
-export function answerAs(form: ItemForm, write: (json: JsonObject) => Buffer): ObjectForm {
-  return { encode: (kind, bytes) => write(form.alone(kind, decodeMessage<ApiObject>(kind.message, bytes), true)) };
+export function answerAs(form: ItemForm, write: (json: object) => Buffer): AnswerForm {
+  return {
+    encode: (kind, bytes) => write(form.alone(kind, decodeMessage<ApiObject>(kind.message, bytes), true)),
+    status: (status) => write(status),
+  };
 }
 
 /** An answer of one object as Kubernetes' protobuf: its bytes in their envelope. */
-export const protobufAnswer: ObjectForm = { encode: (kind, bytes) => envelope(kind, bytes) };
+export const protobufAnswer: AnswerForm = { encode: (kind, bytes) => envelope(kind, bytes), status: statusProtobuf };

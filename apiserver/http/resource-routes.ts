@@ -12,40 +12,65 @@ import type { KindStore } from '../registry/kind-store.ts';
 import { isScale } from '../registry/scale.ts';
 import { servedKind } from '../registry/store-version.ts';
 import type { CallContext } from '../verbs/call-context.ts';
-import type { ObjectForm } from '../verbs/object-format.ts';
 import type { PreparedCall } from '../verbs/prepared-call.ts';
 import type { Verbs } from '../verbs/verbs.ts';
+import { deletionForm } from './deletions.ts';
 import type { HttpRequest } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
+import type { AnswerForm } from './object-forms.ts';
 import type { ResourcePath } from './parse-path.ts';
 import { mediaTypeOf, objectBody, unsupported } from './read-body.ts';
 import { deleteOptionsOf, flag, getOptionsOf, listOptionsOf, writeOptionsOf } from './read-query.ts';
+import { successOf } from './status-object.ts';
 
 /** A request of a resource, as far as its path and its method say. */
-export interface ResourceRequest {
+export interface ActionRequest {
   readonly request: HttpRequest;
-  readonly store: KindStore;
   readonly target: ResourcePath;
   readonly query: URLSearchParams;
 }
 
+/** The same for objects that are kept. */
+export interface ResourceRequest extends ActionRequest {
+  readonly store: KindStore;
+}
+
 /** How a request is served. `method` names it as gRPC does, for the access table and the meters. */
-export type Route =
-  | { readonly of: 'unary'; readonly method: string; readonly hasBody: boolean; readonly code: number; readonly prepare: Prepare }
-  | { readonly of: 'list' | 'watch'; readonly method: string };
+export type Route = UnaryRoute | DocumentRoute | ListRoute;
+
+export interface UnaryRoute {
+  readonly of: 'unary';
+  readonly method: string;
+  readonly hasBody: boolean;
+  readonly code: number;
+  readonly prepare: Prepare;
+}
+
+export interface DocumentRoute {
+  readonly of: 'document';
+  readonly method: string;
+  readonly prepare: PrepareDocument;
+}
+
+export interface ListRoute {
+  readonly of: 'list' | 'watch';
+  readonly method: string;
+}
 
 /** Decodes and authorizes; the answer is one object in the form. */
-export type Prepare = (body: Buffer, call: CallContext, form: ObjectForm) => PreparedCall;
+export type Prepare = (body: Buffer, call: CallContext, form: AnswerForm) => PreparedCall;
+/** Authorizes; what it gives makes the answer, which is JSON of no kind. */
+export type PrepareDocument = (call: CallContext) => () => object;
 
 const OBJECTS = 'berth.meta.v1.Objects';
 const methodOf = (kind: Kind, name: string): string => `/${isCustom(kind) ? OBJECTS : kind.service}/${name}`;
 
 /** Throws METHOD_NOT_ALLOWED for what the resource does not have. */
-export function routeOf(of: ResourceRequest, verbs: Verbs): Route {
+export function routeOf(of: ResourceRequest, verbs: Verbs): UnaryRoute | ListRoute {
   const { store, target, request, query } = of;
   const { kind } = store;
   checkPlace(kind, target);
-  const unary = (name: string, prepare: Prepare, { hasBody = true, code = 200 } = {}): Route => ({
+  const unary = (name: string, prepare: Prepare, { hasBody = true, code = 200 } = {}): UnaryRoute => ({
     ...{ of: 'unary', method: methodOf(kind, name), hasBody, code, prepare },
   });
   switch (request.method) {
@@ -144,17 +169,28 @@ function deleteRoute({ store, target, query, request }: ResourceRequest, verbs: 
     'Delete',
     (body, call, form) => {
       const options = deleteOptionsOf(query, deleteBody(request, body));
-      return verbs.delete({ store, delete: { namespace, name, options }, form }, call);
+      return verbs.delete({ store, delete: { namespace, name, options }, form: deletionForm(form, store) }, call);
     },
   ];
 }
 
-function collectionRoute({ store, target, query, request }: ResourceRequest, verbs: Verbs): Served {
+/** Answered with a Status, which is what client libraries expect; Kubernetes lists what it deleted. */
+function collectionRoute(of: ResourceRequest, verbs: Verbs): Served {
+  const { store, target, query, request } = of;
+  if (store.kind.namespaced && target.namespace === '') throw notThere(of);
   return [
     'DeleteCollection',
-    (body, call) => {
+    (body, call, form) => {
       const options = deleteOptionsOf(query, deleteBody(request, body));
-      return verbs.deleteCollection(store, { namespace: target.namespace, listOptions: listOptionsOf(query), options }, call);
+      const wish = { namespace: target.namespace, listOptions: listOptionsOf(query), options };
+      const prepared = verbs.deleteCollection(store, wish, call);
+      return {
+        run: async () => {
+          const { warnings = [] } = await prepared.run();
+          const group = groupOfStore(store);
+          return { bytes: form.status(successOf({ details: { ...(group && { group }), kind: store.kind.plural } })), warnings };
+        },
+      };
     },
   ];
 }
@@ -174,7 +210,7 @@ function writeOf(
   { store, target, query, request }: ResourceRequest,
   verb: 'create' | 'update' | 'updateStatus',
   body: Buffer,
-  form: ObjectForm,
+  form: AnswerForm,
 ) {
   const { namespace, name } = target;
   const subresource = verb === 'updateStatus' ? '' : target.subresource;

@@ -9,8 +9,8 @@ export interface StatusObject {
   readonly message?: string;
   readonly reason?: string;
   readonly details?: StatusDetails;
-  /** The status of HTTP. */
-  readonly code: number;
+  /** The status of HTTP; of an object that was deleted at once, none. */
+  readonly code?: number;
 }
 
 export interface StatusDetails {
@@ -71,7 +71,11 @@ export interface StatusSubject {
 /** An error as a Status. Its details name the resource of the request, as Kubernetes' do. */
 export function statusOf(error: ApiError, { group, resource, name }: StatusSubject = {}): StatusObject {
   const { reason, message, violations, retryAfterMs, subject } = error;
-  const causes = violations.map((each) => ({ reason: each.reason, message: each.description, field: each.field }));
+  const causes = violations.map((each) => ({
+    reason: each.reason,
+    message: each.description,
+    ...(each.field && { field: each.field }),
+  }));
   const said = subject.name ?? name;
   const kind = resource ?? subject.kind;
   const details: StatusDetails = {
@@ -93,7 +97,7 @@ export function statusOf(error: ApiError, { group, resource, name }: StatusSubje
   };
 }
 
-/** What a deletion is answered with when the object is gone at once. */
-export function successOf(details: StatusDetails): StatusObject {
-  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details, code: 200 };
+/** The answer of what succeeded and has no object to show. */
+export function successOf(more: Pick<StatusObject, 'details' | 'code'>): StatusObject {
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', ...more };
 }

@@ -31,12 +31,16 @@ export async function deleteObject(
   context: WriteContext,
 ): Promise<StoreResult> {
   checkDelete(store, at, options);
+  let isRemoved = false;
   const compute = (previous: AnyObject): AnyObject | 'remove' => {
     checkPreconditions(store, at, options, previous);
-    return decideDelete(store, options, previous);
+    const next = decideDelete(store, options, previous);
+    isRemoved = next === 'remove';
+    return next;
   };
   const resourceVersion = options.preconditions?.resourceVersion;
-  return { bytes: await store.change(at, { context, verb: 'delete', resourceVersion, compute }), warnings: [] };
+  const bytes = await store.change(at, { context, verb: 'delete', resourceVersion, compute });
+  return { bytes, warnings: [], isRemoved };
 }
 
 export function checkDelete(store: KindStore, at: ObjectName, options: DeleteOptions): void {

@@ -14,6 +14,8 @@ export interface StoreResult {
   readonly warnings: readonly string[];
   /** What the bytes are, where they are no object of the store's kind: the Scale of one. */
   readonly form?: Kind;
+  /** Whether a delete has removed the object, rather than marked it. */
+  readonly isRemoved?: boolean;
 }
 
 /** A new object, encoded: a create that waits for the disk should not keep what it has decoded. */

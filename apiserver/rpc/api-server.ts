@@ -123,7 +123,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     names.push(store.kind.service);
   });
   for (const service of coreServices(options, core, calls)) serve(service);
-  for (const { name, ...service } of reviewServices(calls.pipeline, { accounts: calls.accounts, all: calls.tokens })) {
+  const reviewTokens = { accounts: calls.accounts, all: calls.tokens };
+  for (const { name, ...service } of reviewServices(calls.pipeline, reviewTokens)) {
     serve(service);
     names.push(name);
   }
@@ -134,7 +135,11 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     isServing = serving;
     setHealth(serving);
   };
-  const door = new HttpDoor({ ...calls.options, registry, verbs: core.verbs, now: options.now, isServing: () => isServing });
+  const actions = { registry, sums: options.sums, accounts: calls.accounts, reviewTokens, tokenKeys: options.tokenKeys };
+  const door = new HttpDoor({
+    ...{ ...calls.options, registry, verbs: core.verbs, actions },
+    ...{ now: options.now, isServing: () => isServing },
+  });
   return { server, refusals, door, setServing };
 }
 

@@ -1,10 +1,9 @@
 import { encodeMessage } from '../../api/codec/message.ts';
-import { badRequest } from '../../api/errors/index.ts';
 import type { TokenRequestWriteRequest } from '../../api/generated/types.ts';
 import { type AccountTokens, TOKEN_ISSUER } from '../authn/accounts/account-tokens.ts';
-import { publicFacts, type TokenKeys } from '../authn/accounts/token-keys.ts';
-import { checkNodeToken } from '../authz/node/node-tokens.ts';
+import { jsonWebKeys, type TokenKeys } from '../authn/accounts/token-keys.ts';
 import { decodeStrictly } from '../registry/decode.ts';
+import { prepareToken } from '../verbs/token-requests.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
 import type { SpecialMethods } from './typed-service.ts';
@@ -22,16 +21,8 @@ export function createTokenMethod(tokens: AccountTokens, pipeline: CallPipeline)
         request,
         'request',
       );
-      const { namespace = '', name = '' } = object.metadata ?? {};
-      call.authorize({ verb: 'create-token', kind: 'ServiceAccount', namespace, name });
-      if (namespace === '' || name === '') throw badRequest('name the service account and its namespace');
-      const spec = object.spec ?? {};
-      return {
-        run: async () => {
-          const status = await tokens.create({ namespace, name }, spec, (pod) => checkNodeToken(call.identity, spec, pod));
-          return { bytes: encodeMessage(`${MESSAGES}.TokenRequest`, { ...object, status }) };
-        },
-      };
+      const prepared = prepareToken(tokens, object, call);
+      return { run: async () => ({ bytes: encodeMessage(`${MESSAGES}.TokenRequest`, await prepared.run()) }) };
     }),
   };
 }
@@ -46,8 +37,7 @@ export function tokenKeysService(keys: TokenKeys, pipeline: CallPipeline, now: (
         call.authorizePath('/openid/v1/jwks');
         return {
           run: async () => {
-            const list = keys.list(now().getTime());
-            const shown = list.map((key) => ({ kid: key.id, ...publicFacts(key), alg: 'ES256', use: 'sig' }));
+            const shown = jsonWebKeys(keys, now());
             return { bytes: encodeMessage(`${MESSAGES}.TokenKeyList`, { issuer: TOKEN_ISSUER, keys: shown }) };
           },
         };

@@ -143,7 +143,8 @@ export function eventFormat(format: Format, store: KindStore, now: () => Date): 
 
 /** How an answer with one object is sent, other than as it is stored. */
 export interface ObjectForm {
-  encode(kind: Kind, bytes: Buffer): Buffer;
+  /** `isRemoved`: the object was deleted, and is gone. */
+  encode(kind: Kind, bytes: Buffer, isRemoved?: boolean): Buffer;
 }
 
 /** An ObjectResponse in the requested format; the ages of a table count up to `now`. */

@@ -38,7 +38,7 @@ function sampleOf(field: protobuf.Field, support: FieldSupport): unknown {
     if (field.type.startsWith('int')) return nothing.includes(1) ? 2 : 1;
     return samples[typeOf(field)] ?? {};
   };
-  if (field.map && typeOf(field).endsWith('.ExtraValue')) return { key: {} };
+  if (field.map && typeOf(field).endsWith('.ExtraValue')) return { key: ['1'] };
   if (field.map) return { key: field.type === 'string' || field.type === 'bytes' ? 'eHg=' : '1' };
   return field.repeated ? [single()] : single();
 }

@@ -207,12 +207,18 @@ test.each<[string, Record<string, string>, string]>([
   ['two users', { 'impersonate-user': 'anna, bert' }, 'names more than one user'],
   ['groups without a user', { 'impersonate-group': 'dev' }, 'needs a user as well'],
   ['what is not encoded', { 'impersonate-user': '%zz' }, 'must be percent-encoded'],
+  ['two uids', { 'impersonate-user': 'anna', 'impersonate-uid': 'x,y' }, 'names more than one uid'],
   [
-    'a uid, which would be passed over',
-    { 'impersonate-user': 'anna', 'impersonate-uid': 'x' },
-    '"impersonate-uid" cannot be impersonated',
+    'what would be passed over',
+    { 'impersonate-user': 'anna', 'impersonate-scopes': 'view' },
+    '"impersonate-scopes" cannot be impersonated',
   ],
-  ['more of a user', { 'impersonate-user': 'anna', 'impersonate-extra-scopes': 'view' }, '"impersonate-extra-scopes" cannot be'],
+  ['a text of no key', { 'impersonate-user': 'anna', 'impersonate-extra-': 'view' }, 'names no key'],
+  [
+    'too many texts',
+    { 'impersonate-user': 'anna', 'impersonate-extra-scopes': Array(65).fill('s').join() },
+    '65 texts are more than the 64',
+  ],
   [
     'too many groups',
     { 'impersonate-user': 'anna', 'impersonate-group': Array(65).fill('g').join() },

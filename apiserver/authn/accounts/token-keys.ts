@@ -33,6 +33,11 @@ export function publicFacts({ publicKey }: TokenKey): PublicKeyFacts {
   return { kty, crv, x, y };
 }
 
+/** The public keys that count at a time, as a JSON Web Key Set has them (RFC 7517). */
+export function jsonWebKeys(keys: TokenKeys, now: Date) {
+  return keys.list(now.getTime()).map((key) => ({ kid: key.id, ...publicFacts(key), alg: 'ES256', use: 'sig' }));
+}
+
 /**
  * The keys that sign tokens of service accounts (ECDSA P-256), each in a file that is named after the time when it was
  * made. A new one takes over after 90 days; the old one is known until its last token has ended.

@@ -29,7 +29,7 @@ describe('the built-in roles', () => {
   it('make admin of edit, and edit of view', () => {
     const roles = settle(builtInRoles);
     const rulesOf = (name: string) => roles.get(name)?.rules ?? [];
-    expect(rulesOf('view')).toEqual(rulesOf('system:aggregate-to-view'));
+    expect(rulesOf('view')).toEqual([...rulesOf('system:aggregate-to-view'), ...rulesOf('system:aggregated-metrics-reader')]);
     for (const each of rulesOf('view')) expect(rulesOf('edit')).toContainEqual(each);
     for (const each of rulesOf('edit')) expect(rulesOf('admin')).toContainEqual(each);
     expect(rulesOf('view').flatMap(({ resources = [] }) => resources)).not.toContain('secrets');

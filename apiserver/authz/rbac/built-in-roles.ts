@@ -88,6 +88,9 @@ const adminRules: PolicyRule[] = [
   rule(['create'], 'authorization.k8s.io', 'localsubjectaccessreviews'),
 ];
 
+/** What metrics-server brings with it. */
+const aggregatedToAll = Object.fromEntries(['view', 'edit', 'admin'].map((name) => [`${AGGREGATE}${name}`, 'true']));
+
 const reviews: PolicyRule[] = [
   rule(['create'], 'authorization.k8s.io', 'selfsubjectaccessreviews', 'selfsubjectrulesreviews'),
   rule(['create'], 'authentication.k8s.io', 'selfsubjectreviews'),
@@ -147,11 +150,15 @@ export const builtInRoles: readonly ClusterRole[] = [
   partOf('admin', adminRules),
   partOf('edit', editRules),
   partOf('view', viewRules),
+  makeRole('system:aggregated-metrics-reader', [rule(READ, 'metrics.k8s.io', 'pods', 'nodes')], aggregatedToAll),
   makeRole('system:discovery', [
     { nonResourceURLs: ['/healthz', '/livez', '/readyz'], verbs: ['get'] },
     { nonResourceURLs: ['/apis', '/version', '/reflection', '/openid/v1/jwks', '/authorities'], verbs: ['get'] },
   ]),
   makeRole('system:basic-user', reviews),
+  makeRole('system:service-account-issuer-discovery', [
+    { nonResourceURLs: ['/.well-known/openid-configuration', '/openid/v1/jwks'], verbs: ['get'] },
+  ]),
   // For programs that let users of the cluster in.
   makeRole('system:auth-delegator', [
     rule(['create'], 'authentication.k8s.io', 'tokenreviews'),
@@ -179,6 +186,7 @@ export const builtInBindings: readonly ClusterRoleBinding[] = [
   bind('cluster-admin', 'Group', groups.masters),
   bind('system:discovery', 'Group', groups.authenticated),
   bind('system:basic-user', 'Group', groups.authenticated),
+  bind('system:service-account-issuer-discovery', 'Group', groups.serviceAccounts),
   bind('system:node-bootstrapper', 'Group', groups.bootstrappers),
   bind(controlPlane.scheduler, 'User', controlPlane.scheduler),
   bind(controlPlane.controllers, 'User', controlPlane.controllers),

@@ -1,0 +1,25 @@
+import { decodeMessage } from '../../api/codec/message.ts';
+import { groupOf } from '../../api/kinds/identity.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import type { ObjectForm } from '../verbs/object-format.ts';
+import type { AnswerForm } from './object-forms.ts';
+import { successOf } from './status-object.ts';
+
+/** The kinds of which Kubernetes answers a deletion with the object; with a Status for all others. */
+const shown: ReadonlySet<string> = new Set([
+  ...['Pod', 'Service', 'PersistentVolumeClaim', 'PersistentVolume', 'PodTemplate', 'ResourceQuota', 'ServiceAccount'],
+  ...['StorageClass', 'CSIDriver', 'CSINode', 'VolumeAttachment'],
+]);
+
+/** How a deletion is answered: with the object while it is still there, with a Status when it is gone at once. */
+export function deletionForm(form: AnswerForm, { id, kind }: KindStore): ObjectForm {
+  const group = groupOf(kind.apiVersion);
+  return {
+    encode(served, bytes, isRemoved) {
+      if (!isRemoved || shown.has(id)) return form.encode(served, bytes);
+      const { name = '', uid = '' } = decodeMessage<ApiObject>(served.message, bytes).metadata ?? {};
+      return form.status(successOf({ details: { name, ...(group && { group }), kind: kind.plural, uid } }));
+    },
+  };
+}

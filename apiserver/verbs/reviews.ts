@@ -1,0 +1,189 @@
+import { ApiError, badRequest } from '../../api/errors/index.ts';
+import type {
+  LocalSubjectAccessReview,
+  PolicyRule,
+  ResourceAttributes,
+  SelfSubjectAccessReview,
+  SelfSubjectAccessReviewSpec,
+  SelfSubjectReview,
+  SelfSubjectRulesReview,
+  SubjectAccessReview,
+  SubjectAccessReviewSpec,
+  SubjectAccessReviewStatus,
+  TokenReview,
+  UserInfo,
+} from '../../api/generated/types.ts';
+import { parseFieldSelector } from '../../api/meta/fields.ts';
+import { parseLabelSelector } from '../../api/meta/labels.ts';
+import { checkSelectorTerms } from '../../api/meta/selector-bounds.ts';
+import { type AccountTokens, TOKEN_ISSUER } from '../authn/accounts/account-tokens.ts';
+import { type Identity, isMaster, isNode, known } from '../authn/identity.ts';
+import type { TokenTable } from '../authn/tokens.ts';
+import type { Attributes } from '../authz/attributes.ts';
+import type { Authorizer } from '../authz/authorizer.ts';
+import type { CallContext } from './call-context.ts';
+
+/** Looks up the tokens of TokenReviews. */
+export interface ReviewTokens {
+  /** Absent where there are no service accounts. */
+  readonly accounts: Pick<AccountTokens, 'review'> | undefined;
+  readonly all: TokenTable;
+}
+
+/** Kubernetes' questions of access and identity, by kind. */
+export interface Reviews {
+  readonly SelfSubjectReview: SelfSubjectReview;
+  readonly TokenReview: TokenReview;
+  readonly SelfSubjectAccessReview: SelfSubjectAccessReview;
+  readonly SubjectAccessReview: SubjectAccessReview;
+  readonly LocalSubjectAccessReview: LocalSubjectAccessReview;
+  readonly SelfSubjectRulesReview: SelfSubjectRulesReview;
+}
+
+export type ReviewKind = keyof Reviews;
+
+/** The package of each one's messages and service. */
+export const reviewPackages: Readonly<Record<ReviewKind, string>> = {
+  SelfSubjectReview: 'berth.authentication.v1',
+  TokenReview: 'berth.authentication.v1',
+  SelfSubjectAccessReview: 'berth.authorization.v1',
+  SubjectAccessReview: 'berth.authorization.v1',
+  LocalSubjectAccessReview: 'berth.authorization.v1',
+  SelfSubjectRulesReview: 'berth.authorization.v1',
+};
+
+/**
+ * Answers a question: it comes back with its status, and nothing is stored. Throws PERMISSION_DENIED, and
+ * INVALID_ARGUMENT.
+ */
+export function answerReview<K extends ReviewKind>(
+  kind: K,
+  object: Reviews[K],
+  call: CallContext,
+  tokens: ReviewTokens,
+): Reviews[K] {
+  const namespace = kind === 'LocalSubjectAccessReview' ? (object.metadata?.namespace ?? '') : '';
+  call.authorize({ verb: 'create', kind, namespace, name: '' });
+  return answers[kind](object, call, tokens);
+}
+
+type Answers = { readonly [K in ReviewKind]: (object: Reviews[K], call: CallContext, tokens: ReviewTokens) => Reviews[K] };
+
+const answers: Answers = {
+  SelfSubjectReview: (object, { identity }) => ({ ...object, status: { userInfo: userInfoOf(identity) } }),
+  TokenReview({ metadata, spec = {} }, _, tokens) {
+    const { token = '', audiences = [] } = spec;
+    if (token === '') throw badRequest('give the token that is asked about: spec.token');
+    // The token does not come back: an answer is more easily shown to others than a question.
+    return { ...(metadata && { metadata }), spec: { audiences }, status: reviewToken(tokens, token, audiences) };
+  },
+  SelfSubjectAccessReview: (object, { authorizer, identity }) => ({
+    ...object,
+    status: judge(authorizer, identity, object.spec ?? {}),
+  }),
+  SubjectAccessReview: (object, { authorizer }) => ({ ...object, status: judgeOther(authorizer, object.spec) }),
+  LocalSubjectAccessReview(object, { authorizer }) {
+    const { namespace = '' } = object.metadata ?? {};
+    if (namespace === '') throw badRequest('name the namespace that is asked about: metadata.namespace');
+    const { resourceAttributes: wanted } = object.spec ?? {};
+    if (!wanted) throw badRequest('ask about resourceAttributes: paths belong to no namespace');
+    if (wanted.namespace !== namespace)
+      throw badRequest(`spec.resourceAttributes.namespace must match metadata.namespace, "${namespace}"`);
+    return { ...object, status: judgeOther(authorizer, object.spec) };
+  },
+  SelfSubjectRulesReview: (object, { authorizer, identity }) => ({
+    ...object,
+    status: rulesIn(authorizer, identity, object.spec?.namespace ?? ''),
+  }),
+};
+
+function userInfoOf({ user, groups, uid, extra = {} }: Identity): UserInfo {
+  const texts: [string, { items: string[] }][] = Object.entries(extra).map(([name, items]) => [name, { items: [...items] }]);
+  return {
+    username: user,
+    groups: [...groups],
+    ...(uid && { uid }),
+    ...(texts.length > 0 && { extra: Object.fromEntries(texts) }),
+  };
+}
+
+/** What is no token of a service account can only be for the API server. */
+function reviewToken(
+  { accounts, all }: ReviewTokens,
+  token: string,
+  wanted: readonly string[],
+): NonNullable<TokenReview['status']> {
+  const asked = wanted.length > 0 ? wanted : [TOKEN_ISSUER];
+  try {
+    const reviewed = accounts?.review(token, asked);
+    const identity = reviewed?.identity ?? (asked.includes(TOKEN_ISSUER) ? all.find(token) : undefined);
+    if (!identity) return { authenticated: false, error: 'the token is not known to this server' };
+    return {
+      authenticated: true,
+      user: userInfoOf(known(identity)),
+      audiences: [...(reviewed?.audiences ?? [TOKEN_ISSUER])],
+    };
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') return { authenticated: false, error: error.message };
+    throw error;
+  }
+}
+
+function judgeOther(authorizer: Authorizer, spec: SubjectAccessReviewSpec = {}): SubjectAccessReviewStatus {
+  const { user = '', groups = [] } = spec;
+  if (user === '' && groups.length === 0) throw badRequest('name the user, or groups, whose rights are asked for');
+  return judge(authorizer, { user, groups }, spec);
+}
+
+function judge(authorizer: Authorizer, identity: Identity, spec: SelfSubjectAccessReviewSpec): SubjectAccessReviewStatus {
+  const { resourceAttributes: wanted, nonResourceAttributes: path } = spec;
+  if ((wanted === undefined) === (path === undefined))
+    throw badRequest('ask about either resourceAttributes or nonResourceAttributes');
+  const allowed = wanted
+    ? authorizer.allows(identity, attributesIn(wanted))
+    : authorizer.mayPath(identity, path?.verb ?? '', path?.path ?? '');
+  if (allowed) return { allowed, reason: isMaster(identity) ? 'the group system:masters may do everything' : '' };
+  return {
+    allowed,
+    reason: isNode(identity) ? 'a node may do only what it needs for itself and for its pods' : 'no role allows it',
+  };
+}
+
+function attributesIn(wanted: ResourceAttributes): Attributes {
+  const {
+    verb = '',
+    group = '',
+    resource = '',
+    subresource = '',
+    namespace = '',
+    name = '',
+    fieldSelector,
+    labelSelector,
+  } = wanted;
+  const selected: Record<string, string> = {};
+  const requirements = [...(fieldSelector?.requirements ?? []), ...(labelSelector?.requirements ?? [])];
+  checkSelectorTerms('fieldSelector', requirements.length + requirements.flatMap(({ values = [] }) => values).length);
+  parseLabelSelector(labelSelector?.rawSelector ?? '');
+  for (const { field, operator, value } of parseFieldSelector(fieldSelector?.rawSelector ?? '').requirements)
+    if (operator === '=') selected[field] = value;
+  for (const { key = '', operator, values = [] } of fieldSelector?.requirements ?? [])
+    if (operator === 'In' && values.length === 1) selected[key] = values[0]!;
+  return { verb, group, resource, subresource, namespace, name: name || (selected['metadata.name'] ?? ''), selected };
+}
+
+/** What is allowed in a namespace: everywhere, and there. */
+function rulesIn(authorizer: Authorizer, identity: Identity, namespace: string) {
+  const all: PolicyRule[] = isMaster(identity)
+    ? [
+        { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+        { verbs: ['*'], nonResourceURLs: ['*'] },
+      ]
+    : [...new Set(['', namespace])].flatMap((place) => [...(authorizer.rulesOf(identity).rules.get(place) ?? [])]);
+  const hasPaths = ({ nonResourceURLs = [] }: PolicyRule): boolean => nonResourceURLs.length > 0;
+  return {
+    resourceRules: all.filter((rule) => !hasPaths(rule)).map(({ nonResourceURLs: _, ...rule }) => rule),
+    nonResourceRules: all.filter(hasPaths).map(({ verbs = [], nonResourceURLs = [] }) => ({ verbs, nonResourceURLs })),
+    incomplete: isNode(identity),
+    evaluationError: isNode(identity) ? 'a node may do more, about itself and its pods, which no rule says' : '',
+  };
+}
