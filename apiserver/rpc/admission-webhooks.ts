@@ -7,8 +7,8 @@ import { WebhookMeter } from '../admission/webhooks/webhook-metrics.ts';
 import { WebhookRules } from '../admission/webhooks/webhook-rules.ts';
 import { WebhookTable } from '../admission/webhooks/webhook-table.ts';
 import type { Registry } from '../registry/registry.ts';
-import { connectPod } from './tunnel/pod-connection.ts';
-import type { Tunnels } from './tunnel/tunnels.ts';
+import { connectPod } from '../tunnel/pod-connection.ts';
+import type { Tunnels } from '../tunnel/tunnels.ts';
 
 interface Deps {
   readonly registry: Registry;

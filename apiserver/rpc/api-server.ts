@@ -23,6 +23,7 @@ import type { NodeSums } from '../registry/node-sums.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { BackupSource } from '../storage/backup/backup-source.ts';
 import type { SecretKeys } from '../storage/encryption/secret-keys.ts';
+import { Tunnels } from '../tunnel/tunnels.ts';
 import { defaultListLimits, type ListLimits } from '../verbs/list-gate.ts';
 import { Verbs } from '../verbs/verbs.ts';
 import { defaultWatchLimits, type WatchLimits } from '../verbs/watch-pump.ts';
@@ -49,7 +50,6 @@ import { bindMethods, evictMethod, finalizeMethod } from './special-methods.ts';
 import { createTokenMethod, TOKEN_KEYS_SERVICE, tokenKeysService } from './token-methods.ts';
 import { podStreamMethods } from './tunnel/pod-streams.ts';
 import { TUNNEL_SERVICE, tunnelService } from './tunnel/tunnel-service.ts';
-import { Tunnels } from './tunnel/tunnels.ts';
 import { type SpecialMethods, typedService } from './typed-service.ts';
 import { USAGE_HISTORIES_SERVICE, usageHistoriesService } from './usage-history-service.ts';
 

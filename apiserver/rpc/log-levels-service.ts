@@ -4,13 +4,13 @@ import { badRequest, failedPrecondition, unavailable } from '../../api/errors/in
 import type { GetLogLevelRequest, LogLevel, ServeRequest, SetLogLevelRequest } from '../../api/generated/types.ts';
 import { changeLogLevel, isLogLevel, type LogLevelControl, logLevels } from '../../api/meta/log-level.ts';
 import { decodeStrictly } from '../registry/decode.ts';
+import { abortable } from '../tunnel/abortable.ts';
+import { fromStatus } from '../tunnel/node-error.ts';
+import type { Tunnels } from '../tunnel/tunnels.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import type { PreparedCall } from '../verbs/prepared-call.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import { fromStatus } from './status.ts';
-import { abortable } from './tunnel/duplex.ts';
-import type { Tunnels } from './tunnel/tunnels.ts';
 
 export const LOG_LEVELS_SERVICE = 'berth.ops.v1.LogLevels';
 

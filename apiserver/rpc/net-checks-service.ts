@@ -1,12 +1,12 @@
 import { badRequest } from '../../api/errors/index.ts';
 import type { GetNetCheckRequest } from '../../api/generated/types.ts';
 import { decodeStrictly } from '../registry/decode.ts';
+import { askAgent } from '../tunnel/ask-agent.ts';
+import type { Tunnels } from '../tunnel/tunnels.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import type { PreparedCall } from '../verbs/prepared-call.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import { askAgent } from './tunnel/ask-agent.ts';
-import type { Tunnels } from './tunnel/tunnels.ts';
 
 export const NET_CHECKS_SERVICE = 'berth.node.v1.NetChecks';
 

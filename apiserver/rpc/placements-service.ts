@@ -19,6 +19,7 @@ import type { AnyObject } from '../registry/any-object.ts';
 import { imagineObject } from '../registry/create.ts';
 import { decodeStrictly, requireSayable } from '../registry/decode.ts';
 import type { Registry } from '../registry/registry.ts';
+import { abortable } from '../tunnel/abortable.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import { CallWrite } from '../verbs/call-write.ts';
 import type { PreparedCall, Reply } from '../verbs/prepared-call.ts';
@@ -26,7 +27,7 @@ import { placeOf } from '../watch/entry.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
 import { SchedulerLinks } from './scheduler-links.ts';
-import { abortable, type Duplex, framesOf } from './tunnel/duplex.ts';
+import { type Duplex, framesOf } from './tunnel/duplex.ts';
 
 export const PLACEMENTS_SERVICE = 'berth.scheduling.v1.Placements';
 

@@ -1,8 +1,8 @@
 import { encodeMessage } from '../../api/codec/message.ts';
 import { type ApiError, exhausted, unavailable } from '../../api/errors/index.ts';
 import type { PlacementAnswer, PlacementQuestion } from '../../api/generated/types.ts';
-import { fromStatus } from './status.ts';
-import { abortable } from './tunnel/duplex.ts';
+import { abortable } from '../tunnel/abortable.ts';
+import { fromStatus } from '../tunnel/node-error.ts';
 
 /** Where the questions go that a scheduler answers. */
 export interface SchedulerLink {

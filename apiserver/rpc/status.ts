@@ -1,8 +1,7 @@
 import { toUSVString } from 'node:util';
 import { Metadata } from '@grpc/grpc-js';
-import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
-import { ApiError, type ErrorCode, type FieldViolation } from '../../api/errors/index.ts';
-import type { ErrorInfo, Status } from '../../api/generated/types.ts';
+import { encodeMessage } from '../../api/codec/message.ts';
+import type { ApiError, FieldViolation } from '../../api/errors/index.ts';
 import { codes } from '../calls/codes.ts';
 
 /** What gRPC sends at the end of a failed call. */
@@ -90,14 +89,4 @@ function shorten(text: string, maximum: number, sizeOf: (text: string) => number
   if (cut.length === text.length && sizeOf(cut) <= maximum) return cut;
   while (sizeOf(cut) > maximum - 3) cut = toUSVString(cut.slice(0, Math.floor((cut.length * (maximum - 3)) / (sizeOf(cut) + 1))));
   return `${cut}...`;
-}
-
-/** A google.rpc.Status that an agent sent, as the ApiError that the client shall get. */
-export function fromStatus(status: Status): ApiError {
-  const [code] = Object.entries(codes).find(([, number]) => number === status.code) ?? ['INTERNAL'];
-  const info = (status.details as { type_url?: string; value?: Uint8Array }[] | undefined)?.find((each) =>
-    each.type_url?.endsWith('/google.rpc.ErrorInfo'),
-  );
-  const reason = info?.value ? decodeMessage<ErrorInfo>('google.rpc.ErrorInfo', info.value).reason : undefined;
-  return new ApiError(code as ErrorCode, reason ?? 'NodeError', status.message || 'the node could not serve the stream');
 }

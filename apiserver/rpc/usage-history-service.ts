@@ -2,13 +2,13 @@ import { badRequest } from '../../api/errors/index.ts';
 import type { GetUsageHistoryRequest } from '../../api/generated/types.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
+import { askAgent } from '../tunnel/ask-agent.ts';
+import { findTarget } from '../tunnel/stream-target.ts';
+import type { Tunnels } from '../tunnel/tunnels.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import type { PreparedCall, Reply } from '../verbs/prepared-call.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import { askAgent } from './tunnel/ask-agent.ts';
-import { findTarget } from './tunnel/stream-target.ts';
-import type { Tunnels } from './tunnel/tunnels.ts';
 
 export const USAGE_HISTORIES_SERVICE = 'berth.metrics.v1.UsageHistories';
 

@@ -2,12 +2,12 @@ import { badRequest, failedPrecondition } from '../../../api/errors/index.ts';
 import type { ControlRequest, ServeRequest } from '../../../api/generated/types.ts';
 import { type Identity, isMaster, nodeNameOf } from '../../authn/identity.ts';
 import { decodeStrictly } from '../../registry/decode.ts';
+import { fromStatus } from '../../tunnel/node-error.ts';
+import type { Tunnels } from '../../tunnel/tunnels.ts';
 import type { CallContext } from '../../verbs/call-context.ts';
 import type { CallPipeline } from '../call-pipeline.ts';
 import { serviceDefinition } from '../definitions.ts';
-import { fromStatus } from '../status.ts';
 import { type Duplex, framesOf, keepLittleUnread, send } from './duplex.ts';
-import type { Tunnels } from './tunnels.ts';
 
 export const TUNNEL_SERVICE = 'berth.node.v1.Tunnel';
 

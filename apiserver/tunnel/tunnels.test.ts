@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { isExhausted } from '../../../api/errors/index.ts';
-import { groups } from '../../authn/identity.ts';
-import { flowOf } from '../../limits/levels.ts';
+import { isExhausted } from '../../api/errors/index.ts';
+import { groups } from '../authn/identity.ts';
+import { flowOf } from '../limits/levels.ts';
 import { type ServedStream, Tunnels } from './tunnels.ts';
 
 const stream = (): ServedStream => ({ frames: (async function* () {})(), send: async () => {}, close: () => {} });

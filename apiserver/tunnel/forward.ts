@@ -1,12 +1,25 @@
-import type { ServerWritableStream } from '@grpc/grpc-js';
-import { decodeMessage } from '../../../api/codec/message.ts';
-import { field } from '../../../api/codec/wire-format.ts';
-import { WireReader } from '../../../api/codec/wire-reader.ts';
-import { unavailable } from '../../../api/errors/index.ts';
-import type { Status } from '../../../api/generated/types.ts';
-import { fromStatus } from '../status.ts';
-import { abortable, type Duplex, send } from './duplex.ts';
+import { decodeMessage } from '../../api/codec/message.ts';
+import { field } from '../../api/codec/wire-format.ts';
+import { WireReader } from '../../api/codec/wire-reader.ts';
+import { type ApiError, unavailable } from '../../api/errors/index.ts';
+import type { Status } from '../../api/generated/types.ts';
+import { abortable } from './abortable.ts';
+import { fromStatus } from './node-error.ts';
 import type { ServedStream } from './tunnels.ts';
+
+/** The client's side of a stream, over any transport. */
+export interface StreamPeer {
+  /** What the client sends behind the start: frames of the method's request, encoded. */
+  readonly input?: AsyncIterableIterator<Buffer>;
+  /**
+   * Sends a frame of the method's response, encoded; resolves when there is room for the next. Rejects with `stopping`
+   * when the call's signal aborts before.
+   */
+  send(frame: Buffer): Promise<void>;
+}
+
+/** What a client that is still connected learns when its call is aborted. */
+export const stopping = (): ApiError => unavailable('the API server is stopping: try again');
 
 /** The fields of ServeRequest that end a stream, with an error or well. */
 const ERROR_FIELD = 4;
@@ -48,19 +61,17 @@ function* piecesOf(frame: Buffer): Generator<Uint8Array> {
 export async function forwardOutput(
   stream: ServedStream,
   wanted: number,
-  call: Duplex | ServerWritableStream<Buffer, Buffer>,
+  peer: Pick<StreamPeer, 'send'>,
   signal: AbortSignal,
 ): Promise<void> {
-  // Tells a connected client that the server is stopping.
-  const leaving = () => unavailable('the API server is stopping: try again');
   for (;;) {
-    const frame = await abortable(stream.frames.next(), signal, leaving);
+    const frame = await abortable(stream.frames.next(), signal, stopping);
     if (frame.done) throw unavailable('the connection to the node was lost: try again');
     const reader = new WireReader(frame.value);
     while (reader.next()) {
       if (reader.number === ERROR_FIELD) throw fromStatus(decodeMessage<Status>('google.rpc.Status', reader.value()));
       if (reader.number === END_FIELD) return;
-      if (reader.number === wanted) await send(call, asBuffer(reader.value()), signal, leaving);
+      if (reader.number === wanted) await peer.send(asBuffer(reader.value()));
     }
   }
 }

@@ -1,9 +1,9 @@
-import { encodeMessage } from '../../../api/codec/message.ts';
-import { type ApiError, exhausted, unavailable } from '../../../api/errors/index.ts';
-import type { Open } from '../../../api/generated/types.ts';
-import { FairShare } from '../../limits/fair-share.ts';
-import { type Flow, type Level, perLevel } from '../../limits/levels.ts';
-import { abortable } from './duplex.ts';
+import { encodeMessage } from '../../api/codec/message.ts';
+import { type ApiError, exhausted, unavailable } from '../../api/errors/index.ts';
+import type { Open } from '../../api/generated/types.ts';
+import { FairShare } from '../limits/fair-share.ts';
+import { type Flow, type Level, perLevel } from '../limits/levels.ts';
+import { abortable } from './abortable.ts';
 
 /** The agent's side of one stream: its frames (ServeRequest, encoded) and the way back (ServeResponse, encoded). */
 export interface ServedStream {

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { decodeMessage, encodeMessage } from '../../../api/codec/message.ts';
-import type { Open, ServeResponse } from '../../../api/generated/types.ts';
-import { WebhookClient } from '../../admission/webhooks/webhook-client.ts';
-import { createAuthority, issueCertificate } from '../../pki/certificates.ts';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import type { Open, ServeResponse } from '../../api/generated/types.ts';
+import { WebhookClient } from '../admission/webhooks/webhook-client.ts';
+import { createAuthority, issueCertificate } from '../pki/certificates.ts';
 import { connectPod } from './pod-connection.ts';
 import type { ServedStream, Tunnels } from './tunnels.ts';
 

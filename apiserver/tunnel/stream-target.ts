@@ -1,8 +1,8 @@
-import { badRequest, failedPrecondition, internal, notFound } from '../../../api/errors/index.ts';
-import type { Pod } from '../../../api/generated/types.ts';
-import { annotations } from '../../../api/meta/well-known.ts';
-import type { KindStore } from '../../registry/kind-store.ts';
-import { checkName } from '../../verbs/check-name.ts';
+import { badRequest, failedPrecondition, internal, notFound } from '../../api/errors/index.ts';
+import type { Pod } from '../../api/generated/types.ts';
+import { annotations } from '../../api/meta/well-known.ts';
+import type { KindStore } from '../registry/kind-store.ts';
+import { checkName } from '../verbs/check-name.ts';
 
 /** Where a stream leads to. */
 export interface StreamTarget {

@@ -1,11 +1,11 @@
-import { decodeMessage } from '../../../api/codec/message.ts';
-import { WireReader } from '../../../api/codec/wire-reader.ts';
-import { unavailable } from '../../../api/errors/index.ts';
-import type { Open, ServeRequest } from '../../../api/generated/types.ts';
-import type { CallContext } from '../../verbs/call-context.ts';
-import type { Reply } from '../../verbs/prepared-call.ts';
-import { fromStatus } from '../status.ts';
-import { abortable } from './duplex.ts';
+import { decodeMessage } from '../../api/codec/message.ts';
+import { WireReader } from '../../api/codec/wire-reader.ts';
+import { unavailable } from '../../api/errors/index.ts';
+import type { Open, ServeRequest } from '../../api/generated/types.ts';
+import type { CallContext } from '../verbs/call-context.ts';
+import type { Reply } from '../verbs/prepared-call.ts';
+import { abortable } from './abortable.ts';
+import { fromStatus } from './node-error.ts';
 import type { Tunnels } from './tunnels.ts';
 
 export interface Asked {

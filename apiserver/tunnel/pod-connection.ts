@@ -1,9 +1,9 @@
 import { Duplex } from 'node:stream';
-import { decodeMessage, encodeMessage } from '../../../api/codec/message.ts';
-import { field } from '../../../api/codec/wire-format.ts';
-import { unavailable } from '../../../api/errors/index.ts';
-import type { PodPortForwardRequest, ServeRequest } from '../../../api/generated/types.ts';
-import { fromStatus } from '../status.ts';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import { field } from '../../api/codec/wire-format.ts';
+import { unavailable } from '../../api/errors/index.ts';
+import type { PodPortForwardRequest, ServeRequest } from '../../api/generated/types.ts';
+import { fromStatus } from './node-error.ts';
 import type { ServedStream, TunnelCaller, Tunnels } from './tunnels.ts';
 
 /** The field of ServeResponse that carries what goes to the port. */

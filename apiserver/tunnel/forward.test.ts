@@ -2,10 +2,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { decodeMessage, encodeMessage } from '../../../api/codec/message.ts';
-import { field } from '../../../api/codec/wire-format.ts';
-import type { PodExecRequest } from '../../../api/generated/types.ts';
-import type { Duplex } from './duplex.ts';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import { field } from '../../api/codec/wire-format.ts';
+import type { PodExecRequest } from '../../api/generated/types.ts';
 import { forwardInput, forwardOutput } from './forward.ts';
 import type { ServedStream } from './tunnels.ts';
 
@@ -39,19 +38,19 @@ function createAgent(count: number) {
 
 function createClient() {
   const received = { bytes: 0 };
-  const write = (frame: Buffer, done: () => void): void => {
+  const send = async (frame: Buffer): Promise<void> => {
     received.bytes += frame.length;
-    setImmediate(done);
+    await turn();
   };
-  return { received, call: { write } as unknown as Duplex };
+  return { received, peer: { send } };
 }
 
 describe('what an agent sends to a client', () => {
   it('is kept no longer than it takes to hand it on', async () => {
     const { stream, sent, silent } = createAgent(100);
-    const { call, received } = createClient();
+    const { peer, received } = createClient();
     const leaving = new AbortController();
-    const carried = forwardOutput(stream, output, call, leaving.signal);
+    const carried = forwardOutput(stream, output, peer, leaving.signal);
     await silent;
     await turn();
     collectGarbage();
