@@ -148,8 +148,9 @@ export const builtInRoles: readonly ClusterRole[] = [
   partOf('edit', editRules),
   partOf('view', viewRules),
   makeRole('system:discovery', [
-    { nonResourceURLs: ['/healthz', '/livez', '/readyz'], verbs: ['get'] },
-    { nonResourceURLs: ['/apis', '/version', '/reflection', '/openid/v1/jwks', '/authorities'], verbs: ['get'] },
+    { nonResourceURLs: ['/healthz', '/livez', '/readyz', '/version', '/version/'], verbs: ['get'] },
+    { nonResourceURLs: ['/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*'], verbs: ['get'] },
+    { nonResourceURLs: ['/reflection', '/openid/v1/jwks', '/authorities'], verbs: ['get'] },
   ]),
   makeRole('system:basic-user', reviews),
   // For programs that let users of the cluster in.
