@@ -1,24 +1,28 @@
 import { groupOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { KindStores } from '../registry/kind-stores.ts';
-import { virtualResources, virtualSubresources } from './virtual-resources.ts';
+import { partsOfKind, type Resource, standardVerbs } from './subresources.ts';
+import { type VirtualResource, virtualResources } from './virtual-resources.ts';
 
-type ServedStores = Pick<KindStores, 'versionsOf'> & Iterable<{ readonly id: string; readonly kind: Kind }>;
+export type { VirtualResource };
 
-interface Resource {
-  readonly name: string;
-  readonly singularName: string;
-  readonly namespaced: boolean;
-  readonly group?: string;
-  readonly version?: string;
-  readonly kind: string;
-  readonly verbs: readonly string[];
-  readonly shortNames?: readonly string[];
-  readonly categories?: readonly string[];
+export type ServedStores = Pick<KindStores, 'versionsOf' | 'find'> & Iterable<{ readonly id: string; readonly kind: Kind }>;
+
+/** The resources of each version of each group, groups and versions in the order in which clients look through them. */
+export type ServedGroups = ReadonlyMap<string, ReadonlyMap<string, readonly Resource[]>>;
+
+/** What comes first where two groups have a resource of the same name; groups of users follow by their names. */
+const groupOrder: readonly string[] = [
+  ...['', 'apps', 'events.k8s.io', 'authentication.k8s.io', 'authorization.k8s.io', 'autoscaling', 'batch'],
+  ...['certificates.k8s.io', 'networking.k8s.io', 'policy', 'rbac.authorization.k8s.io', 'storage.k8s.io'],
+  ...['admissionregistration.k8s.io', 'apiextensions.k8s.io', 'scheduling.k8s.io', 'coordination.k8s.io'],
+  ...['node.k8s.io', 'discovery.k8s.io', 'flowcontrol.apiserver.k8s.io'],
+];
+
+function compareGroups(a: string, b: string): number {
+  const place = (group: string): number => (groupOrder.includes(group) ? groupOrder.indexOf(group) : groupOrder.length);
+  return place(a) - place(b) || (a < b ? -1 : 1);
 }
-
-const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
-const parts = ['get', 'patch', 'update'];
 
 /** The newest first: v2, v1, v1beta1, v1alpha1, as Kubernetes orders them. */
 const stability = (version: string): readonly number[] => {
@@ -34,21 +38,51 @@ function compareVersions(a: string, b: string): number {
 
 const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf('/') + 1);
 
-/** The served versions of each group but the core, the preferred ones first. */
-function groupsOf(stores: ServedStores): Map<string, readonly string[]> {
-  const groups = new Map<string, Set<string>>();
+/** Every kind in every version that it is served in. */
+export function* servedKinds(stores: ServedStores): Generator<Kind> {
   for (const { id, kind } of stores) {
-    const group = groupOf(kind.apiVersion);
-    if (group === '') continue;
-    const versions = groups.get(group) ?? new Set();
-    for (const each of [kind.apiVersion, ...stores.versionsOf(id)]) versions.add(versionOf(each));
-    groups.set(group, versions);
+    yield kind;
+    for (const apiVersion of stores.versionsOf(id)) {
+      const { served, kind: own } = stores.find({ kind: kind.kind, apiVersion }) as { served?: Kind; kind: Kind };
+      yield served ?? own;
+    }
   }
-  for (const { apiVersion } of virtualResources) {
-    const group = groupOf(apiVersion);
-    if (group !== '') groups.set(group, (groups.get(group) ?? new Set()).add(versionOf(apiVersion)));
-  }
-  return new Map([...groups].sort().map(([group, versions]) => [group, [...versions].sort(compareVersions)]));
+}
+
+/** All that is served, as discovery tells of it. Made anew for each answer: kinds come and go. */
+export function servedGroups(stores: ServedStores, virtual: readonly VirtualResource[] = virtualResources): ServedGroups {
+  const all = new Map<string, Resource[]>();
+  const add = (groupVersion: string, resources: readonly Resource[]): void => {
+    const known = all.get(groupVersion);
+    if (known) known.push(...resources);
+    else all.set(groupVersion, [...resources]);
+  };
+  for (const { apiVersion, resource: name, singular: singularName, namespaced, kind, verbs } of virtual)
+    add(apiVersion, [{ name, singularName, namespaced, kind, verbs }]);
+  const isShadowed = ({ apiVersion, kind }: Kind): boolean =>
+    virtual.some((each) => each.apiVersion === apiVersion && each.kind === kind);
+  for (const kind of servedKinds(stores)) if (!isShadowed(kind)) add(kind.apiVersion, resourcesOfKind(kind));
+  const groups = new Map<string, Map<string, readonly Resource[]>>();
+  for (const groupVersion of all.keys()) groups.set(groupOf(groupVersion), new Map());
+  const sorted = [...all].sort(([a], [b]) => compareVersions(versionOf(a), versionOf(b)));
+  for (const [groupVersion, resources] of sorted)
+    groups.get(groupOf(groupVersion))!.set(
+      versionOf(groupVersion),
+      resources.sort((a, b) => (a.name < b.name ? -1 : 1)),
+    );
+  return new Map([...groups].sort(([a], [b]) => compareGroups(a, b)));
+}
+
+function resourcesOfKind(kind: Kind): Resource[] {
+  const { plural, singular, namespaced, shortNames, categories = [] } = kind;
+  return [
+    {
+      ...{ name: plural, singularName: singular, namespaced, kind: kind.kind, verbs: standardVerbs },
+      ...(shortNames.length > 0 ? { shortNames } : {}),
+      ...(categories.length > 0 ? { categories } : {}),
+    },
+    ...partsOfKind(kind),
+  ];
 }
 
 /** What /api answers. */
@@ -59,52 +93,24 @@ export const coreVersions = (address: string): object => ({
 });
 
 /** What /apis answers. */
-export function groupList(stores: ServedStores): object {
-  return { kind: 'APIGroupList', apiVersion: 'v1', groups: [...groupsOf(stores)].map((entry) => groupObject(entry)) };
+export function groupList(served: ServedGroups): object {
+  const groups = [...served].filter(([group]) => group !== '').map((entry) => groupObject(entry));
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups };
 }
 
 /** What /apis/GROUP answers; undefined for a group that there is not. */
-export function apiGroup(stores: ServedStores, group: string): object | undefined {
-  const versions = groupsOf(stores).get(group);
+export function apiGroup(served: ServedGroups, group: string): object | undefined {
+  const versions = group === '' ? undefined : served.get(group);
   return versions && { kind: 'APIGroup', apiVersion: 'v1', ...groupObject([group, versions]) };
 }
 
-function groupObject([name, versions]: readonly [string, readonly string[]]) {
-  const named = versions.map((version) => ({ groupVersion: `${name}/${version}`, version }));
+function groupObject([name, versions]: readonly [string, ReadonlyMap<string, unknown>]) {
+  const named = [...versions.keys()].map((version) => ({ groupVersion: `${name}/${version}`, version }));
   return { name, versions: named, preferredVersion: named[0] };
 }
 
 /** What /api/v1 and /apis/GROUP/VERSION answer; undefined where nothing is served in that version. */
-export function resourceList(stores: ServedStores, groupVersion: string): object | undefined {
-  const resources = resourcesOf(stores, groupVersion);
-  return resources.length === 0 ? undefined : { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources };
-}
-
-function resourcesOf(stores: ServedStores, groupVersion: string): Resource[] {
-  const found: Resource[] = [];
-  for (const { id, kind } of stores)
-    if (kind.apiVersion === groupVersion || stores.versionsOf(id).includes(groupVersion)) found.push(...resourcesOfKind(kind));
-  for (const { apiVersion, resource: name, singular: singularName, namespaced, kind, verbs } of virtualResources)
-    if (apiVersion === groupVersion) found.push({ name, singularName, namespaced, kind, verbs });
-  return found.sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-function resourcesOfKind(kind: Kind): Resource[] {
-  const { plural, singular, namespaced, shortNames, categories = [], hasStatus, scale, subresources = {} } = kind;
-  const part = (name: string, more: Partial<Resource> = {}): Resource => ({
-    ...{ name: `${plural}/${name}`, singularName: '', namespaced, kind: kind.kind, verbs: parts },
-    ...more,
-  });
-  const own = groupOf(kind.apiVersion) === '' ? (virtualSubresources[plural] ?? []) : [];
-  return [
-    {
-      ...{ name: plural, singularName: singular, namespaced, kind: kind.kind, verbs },
-      ...(shortNames.length > 0 ? { shortNames } : {}),
-      ...(categories.length > 0 ? { categories } : {}),
-    },
-    ...(hasStatus ? [part('status')] : []),
-    ...(scale ? [part('scale', { group: 'autoscaling', version: 'v1', kind: 'Scale' })] : []),
-    ...Object.keys(subresources).map((name) => part(name)),
-    ...own.map(({ name, ...more }) => part(name, { ...more, verbs: ['create'] })),
-  ];
+export function resourceList(served: ServedGroups, groupVersion: string): object | undefined {
+  const resources = served.get(groupOf(groupVersion))?.get(versionOf(groupVersion));
+  return resources && { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources };
 }

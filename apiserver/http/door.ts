@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { stringify } from 'yaml';
-import { type ApiError, asApiError, notFound } from '../../api/errors/index.ts';
-import { versionInfo } from '../../api/meta/version-info.ts';
+import { type ApiError, asApiError } from '../../api/errors/index.ts';
 import { CallChain, type CallChainOptions } from '../calls/call-chain.ts';
 import type { CallMeter, CallMeters } from '../calls/call-meter.ts';
 import { codes } from '../calls/codes.ts';
@@ -11,18 +10,17 @@ import { REQUEST_ID } from '../calls/request-id.ts';
 import { joinWarnings } from '../calls/warnings.ts';
 import type { AnonymousCalls } from '../limits/anonymous-calls.ts';
 import type { Registry } from '../registry/registry.ts';
-import { serverVersion } from '../server-version.ts';
 import { joinPieces } from '../verbs/pieces.ts';
 import type { Verbs } from '../verbs/verbs.ts';
 import { contentTypes, negotiate, type Wanted } from './accept.ts';
 import { type ActionDeps, actionRoute } from './action-routes.ts';
-import { apiGroup, coreVersions, groupList, resourceList } from './discovery.ts';
 import { findResource } from './find-resource.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
 import { issuerDocument } from './issuer-documents.ts';
 import { sendList } from './list-stream.ts';
 import { answerAs, type ItemForm, partialObjects, protobufAnswer, tableRows, wholeObjects } from './object-forms.ts';
 import { parsePath } from './parse-path.ts';
+import { isPublicPath, PathAnswers } from './path-answers.ts';
 import { readBody } from './read-body.ts';
 import { listOptionsOf } from './read-query.ts';
 import {
@@ -48,8 +46,6 @@ export interface HttpDoorOptions extends CallChainOptions {
   readonly isServing: () => boolean;
 }
 
-/** What is answered without credentials: whether the server is there. */
-const healthPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);
 /** The method that calls of no resource count as. */
 const KINDS = '/berth.meta.v1.Objects/Kinds';
 
@@ -74,11 +70,13 @@ interface Passing {
 export class HttpDoor {
   readonly #options: HttpDoorOptions;
   readonly #chain: CallChain;
+  readonly #paths: PathAnswers;
   readonly #meters = new Map<string, CallMeter>();
 
   constructor(options: HttpDoorOptions) {
     this.#options = options;
     this.#chain = new CallChain(options);
+    this.#paths = new PathAnswers(options);
   }
 
   /** Serves a request. Never throws: what fails is answered. */
@@ -92,7 +90,7 @@ export class HttpDoor {
 
   async #serve(request: HttpRequest, response: HttpResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://door');
-    if (healthPaths.has(url.pathname)) return this.#answerHealth(url.pathname, request, response);
+    if (isPublicPath(url.pathname)) return this.#answerPublic(url, request, response);
     let found: Found | undefined;
     let refused: unknown;
     let subject: StatusSubject = {};
@@ -119,7 +117,7 @@ export class HttpDoor {
       else {
         this.#chain.beginUnary(context);
         if (refused !== undefined) throw refused;
-        if (!found && !this.#answerIssuer(passing, url.pathname)) this.#answerPath(passing, url.pathname);
+        if (!found && !this.#answerIssuer(passing, url.pathname)) await this.#answerPath(passing, url);
         else if (found?.of === 'unary') await this.#unary(passing, found.asked, found);
         else if (found?.of === 'document') this.#document(passing, found);
         else if (found) await this.#list(passing, found.asked);
@@ -212,31 +210,33 @@ export class HttpDoor {
     return true;
   }
 
-  /** What is no resource: discovery and the version. */
-  #answerPath({ request, response, context }: Passing, path: string): void {
-    const { stores } = this.#options.registry;
-    const [, first = '', group = '', version = '', ...more] = path.replace(/\/$/, '').split('/');
-    context.authorizePath(first === 'version' ? '/version' : first === 'api' ? '/api' : '/apis');
-    const answer = ((): object | undefined => {
-      if (request.method !== 'GET' || more.length > 0) return undefined;
-      if (first === 'version' && group === '') return versionInfo(serverVersion());
-      if (first === 'api' && version === '') return group === '' ? coreVersions('') : resourceList(stores, group);
-      if (first !== 'apis') return undefined;
-      if (group === '') return groupList(stores);
-      return version === '' ? apiGroup(stores, group) : resourceList(stores, `${group}/${version}`);
-    })();
-    if (!answer) throw notFound({ kind: 'path', name: path });
-    const body = Buffer.from(JSON.stringify(answer));
-    this.#head(response, context, 200, contentTypes.json, { length: body.length });
-    response.end(body);
+  /** What is no resource: discovery, OpenAPI, the version. */
+  async #answerPath({ request, response, call, context }: Passing, { pathname, searchParams }: URL): Promise<void> {
+    context.authorizePath(pathname);
+    const { method = '', headers } = request;
+    const answer = await this.#paths.answer({ path: pathname, query: searchParams, method, headers });
+    const { code, contentType, body = Buffer.alloc(0) } = answer;
+    this.#chain.holdAnswer(call, context, body.length, true);
+    const length = code === 304 ? {} : { length: body.length };
+    this.#head(response, context, code, contentType, { ...length, headers: answer.headers });
+    response.end(method === 'HEAD' ? undefined : body);
   }
 
-  #answerHealth(path: string, request: HttpRequest, response: HttpResponse): void {
-    const leave = this.#options.anonymous.enter(request.socket.remoteAddress ?? '', 'unary');
-    response.once('close', leave);
-    const isWell = path !== '/readyz' || this.#options.isServing();
-    response.writeHead(isWell ? 200 : 503, { 'content-type': 'text/plain; charset=utf-8' });
-    response.end(isWell ? 'ok' : 'not ready');
+  /** What is answered without credentials. Never throws. */
+  async #answerPublic({ pathname, searchParams }: URL, request: HttpRequest, response: HttpResponse): Promise<void> {
+    try {
+      const leave = this.#options.anonymous.enter(request.socket.remoteAddress ?? '', 'unary');
+      response.once('close', leave);
+      const { method = '', headers } = request;
+      const { code, contentType, body = '' } = await this.#paths.answer({ path: pathname, query: searchParams, method, headers });
+      response.writeHead(code, { 'content-type': contentType, 'cache-control': 'no-cache, private' });
+      response.end(method === 'HEAD' ? undefined : body);
+    } catch (error) {
+      const failed = { method: KINDS, requestId: '', user: undefined };
+      const status = statusOf(judgeError(this.#options.log, asApiError(error) ?? error, failed));
+      response.writeHead(status.code ?? 500, { 'content-type': contentTypes.json });
+      response.end(JSON.stringify(status));
+    }
   }
 
   /** Answers with a Status, and gives the code of gRPC for it. */
@@ -268,6 +268,7 @@ export class HttpDoor {
       readonly warnings?: readonly string[] | undefined;
       readonly retry?: number | undefined;
       readonly isFailure?: boolean;
+      readonly headers?: Readonly<Record<string, string>> | undefined;
     },
   ): void {
     const { length, warnings = [], retry, isFailure = false } = more;
@@ -275,6 +276,7 @@ export class HttpDoor {
     if (length !== undefined) headers['content-length'] = String(length);
     if (retry !== undefined) headers['retry-after'] = String(retry);
     if (warnings.length > 0) headers.warning = warnings.map((text) => warningHeader(text));
+    Object.assign(headers, more.headers);
     if (isFailure || context.isNamed) headers[REQUEST_ID] = context.requestId;
     response.writeHead(code, headers);
   }

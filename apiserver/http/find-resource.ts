@@ -1,5 +1,4 @@
 import { notFound } from '../../api/errors/index.ts';
-import { groupOf } from '../../api/kinds/identity.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { KindStores } from '../registry/kind-stores.ts';
 import type { ResourcePath } from './parse-path.ts';
@@ -12,7 +11,7 @@ export function findResource(stores: KindStores, { group, version, resource }: R
   const apiVersion = group === '' ? version : `${group}/${version}`;
   for (const store of stores) {
     const { kind } = store;
-    if (kind.plural !== resource || groupOf(kind.apiVersion) !== group) continue;
+    if (kind.plural !== resource) continue;
     if (kind.apiVersion === apiVersion) return store;
     if (stores.versionsOf(store.id).includes(apiVersion)) return stores.find({ kind: kind.kind, apiVersion });
   }

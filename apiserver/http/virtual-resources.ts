@@ -34,23 +34,6 @@ export const virtualResources: readonly VirtualResource[] = [
   { apiVersion: METRICS, resource: 'pods', singular: 'pod', kind: 'PodMetrics', namespaced: true, verbs: ['get', 'list'] },
 ];
 
-/** What is done to an object by a POST below it, by the plural of its kind, which is of the core group. */
-export interface VirtualSubresource {
-  readonly name: string;
-  readonly kind: string;
-  /** Of the body; absent: those of the object. */
-  readonly group?: string;
-  readonly version?: string;
-}
-
-export const virtualSubresources: Readonly<Record<string, readonly VirtualSubresource[]>> = {
-  pods: [
-    { name: 'binding', kind: 'Binding' },
-    { name: 'eviction', group: 'policy', version: 'v1', kind: 'Eviction' },
-  ],
-  serviceaccounts: [{ name: 'token', group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' }],
-};
-
 /** The virtual resource that a path names, if any. */
 export function findVirtual(group: string, version: string, resource: string): VirtualResource | undefined {
   const apiVersion = group === '' ? version : `${group}/${version}`;

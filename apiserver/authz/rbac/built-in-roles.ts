@@ -152,8 +152,9 @@ export const builtInRoles: readonly ClusterRole[] = [
   partOf('view', viewRules),
   makeRole('system:aggregated-metrics-reader', [rule(READ, 'metrics.k8s.io', 'pods', 'nodes')], aggregatedToAll),
   makeRole('system:discovery', [
-    { nonResourceURLs: ['/healthz', '/livez', '/readyz'], verbs: ['get'] },
-    { nonResourceURLs: ['/apis', '/version', '/reflection', '/openid/v1/jwks', '/authorities'], verbs: ['get'] },
+    { nonResourceURLs: ['/healthz', '/livez', '/readyz', '/version', '/version/'], verbs: ['get'] },
+    { nonResourceURLs: ['/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*'], verbs: ['get'] },
+    { nonResourceURLs: ['/reflection', '/openid/v1/jwks', '/authorities'], verbs: ['get'] },
   ]),
   makeRole('system:basic-user', reviews),
   makeRole('system:service-account-issuer-discovery', [

@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { unimplemented } from '../../api/errors/index.ts';
+import { type HealthDeps, type HealthPageName, healthPage, healthPages } from '../calls/health-page.ts';
+import type { Registry } from '../registry/registry.ts';
+import { aggregatedList, aggregatedType, wantedAggregation } from './aggregated-discovery.ts';
+import {
+  apiGroup,
+  coreVersions,
+  groupList,
+  resourceList,
+  type ServedGroups,
+  servedGroups,
+  type VirtualResource,
+} from './discovery.ts';
+import { kubernetesVersion } from './kubernetes-version.ts';
+
+export interface PathQuestion {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface PathAnswer {
+  readonly code: number;
+  readonly contentType: string;
+  readonly body?: Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface PathAnswersOptions extends Omit<HealthDeps, 'storage'> {
+  readonly registry: Registry;
+  /** Whether the server takes calls. */
+  readonly isServing: () => boolean;
+  /** The resources without stores. */
+  readonly virtual?: readonly VirtualResource[];
+}
+
+const text = 'text/plain; charset=utf-8';
+const json = 'application/json';
+
+const healthOf = (path: string): HealthPageName | undefined => healthPages.find((name) => path.split('/')[1] === name);
+
+/** Whether a path is answered without credentials: the health of the server, and its version. */
+export const isPublicPath = (path: string): boolean => healthOf(path) !== undefined || /^\/version\/?$/.test(path);
+
+/** Answers the paths that are no resources: health, version, discovery. */
+export class PathAnswers {
+  readonly #options: PathAnswersOptions;
+
+  constructor(options: PathAnswersOptions) {
+    this.#options = options;
+  }
+
+  /** Throws METHOD_NOT_ALLOWED for what is more than a read. The caller has been authorized. */
+  async answer(question: PathQuestion): Promise<PathAnswer> {
+    const answer = await this.#find(question);
+    if (!answer) return { code: 404, contentType: text, body: Buffer.from('404 page not found\n') };
+    if (question.method !== 'GET' && question.method !== 'HEAD') throw unimplemented(`${question.path} can only be read`);
+    return answer;
+  }
+
+  async #find(question: PathQuestion): Promise<PathAnswer | undefined> {
+    const { path, query } = question;
+    const health = healthOf(path);
+    if (health) return this.#health(health, path, query);
+    const [, first = '', group = '', version = '', ...more] = path.replace(/\/$/, '').split('/');
+    if (more.length > 0) return undefined;
+    if (first === 'version' && group === '') return jsonAnswer(kubernetesVersion());
+    const { stores } = this.#options.registry;
+    const served = servedGroups(stores, this.#options.virtual);
+    if (first === '') return jsonAnswer({ paths: pathsOf(served) });
+    if (first === 'api' && version === '') return group === '' ? roots(question, served, 'core') : listed(served, group);
+    if (first !== 'apis') return undefined;
+    if (group === '') return roots(question, served, 'groups');
+    if (version !== '') return listed(served, `${group}/${version}`);
+    const found = apiGroup(served, group);
+    return found && jsonAnswer(found);
+  }
+
+  async #health(name: HealthPageName, path: string, query: URLSearchParams): Promise<PathAnswer | undefined> {
+    const [, , only, ...more] = path.replace(/\/$/, '').split('/');
+    if (more.length > 0) return undefined;
+    if (name === 'readyz' && only === undefined && !this.#options.isServing())
+      return { code: 503, contentType: text, body: Buffer.from('not ready') };
+    const asked = { verbose: query.has('verbose'), exclude: query.getAll('exclude'), ...(only === undefined ? {} : { only }) };
+    const { registry, stopping, log } = this.#options;
+    const page = await healthPage(name, asked, { storage: registry.storage, stopping, log });
+    return page && { code: page.status, contentType: page.contentType, body: Buffer.from(page.text) };
+  }
+}
+
+/** What / answers: where there is something to read. */
+function pathsOf(served: ServedGroups): string[] {
+  const groups = [...served].flatMap(([group, versions]) =>
+    group === '' ? [] : [`/apis/${group}`, ...[...versions.keys()].map((version) => `/apis/${group}/${version}`)],
+  );
+  const others = ['/healthz', '/livez', '/readyz', '/version'];
+  return ['/api', '/api/v1', '/apis', ...groups, ...others].sort();
+}
+
+function roots({ headers }: PathQuestion, served: ServedGroups, of: 'core' | 'groups'): PathAnswer {
+  const version = wantedAggregation(headers.accept);
+  if (version === undefined) {
+    const plain = jsonAnswer(of === 'core' ? coreVersions(headers.host ?? '') : groupList(served));
+    return { ...plain, headers: { vary: 'Accept' } };
+  }
+  const { body } = jsonAnswer(aggregatedList(served, of, version));
+  return tagged(headers, { code: 200, contentType: aggregatedType(version), body, headers: { vary: 'Accept' } });
+}
+
+function listed(served: ServedGroups, groupVersion: string): PathAnswer | undefined {
+  const found = resourceList(served, groupVersion);
+  return found && jsonAnswer(found);
+}
+
+export function jsonAnswer(value: object): PathAnswer & { readonly body: Buffer } {
+  return { code: 200, contentType: json, body: Buffer.from(JSON.stringify(value)) };
+}
+
+/** The answer with an ETag of its bytes; without its body for a client that has it. */
+function tagged(asked: IncomingHttpHeaders, answer: PathAnswer & { readonly body: Buffer }): PathAnswer {
+  return withTag(asked, createHash('sha256').update(answer.body).digest('hex'), answer);
+}
+
+/** The same with a tag that is known. */
+export function withTag(asked: IncomingHttpHeaders, tag: string, answer: PathAnswer): PathAnswer {
+  const etag = `"${tag}"`;
+  const headers = { ...answer.headers, etag };
+  const known = (asked['if-none-match'] ?? '').split(',', 32).map((each) => each.trim().replace(/^W\//, ''));
+  if (!known.includes(etag)) return { ...answer, headers };
+  return { code: 304, contentType: answer.contentType, headers };
+}

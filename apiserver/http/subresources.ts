@@ -1,0 +1,65 @@
+import { groupOf } from '../../api/kinds/identity.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
+
+/** A resource, or a subresource of one ("deployments/scale"), as APIResource has it. */
+export interface Resource {
+  readonly name: string;
+  readonly singularName: string;
+  readonly namespaced: boolean;
+  /** Group and version of its kind, where these are others than those that it is served in. */
+  readonly group?: string;
+  readonly version?: string;
+  readonly kind: string;
+  readonly verbs: readonly string[];
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+}
+
+export const standardVerbs: readonly string[] = [
+  'create',
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'update',
+  'watch',
+];
+const parts = ['get', 'patch', 'update'];
+const streams = ['create', 'get'];
+const proxied = ['create', 'delete', 'get', 'patch', 'update'];
+
+type Special = Pick<Resource, 'name' | 'group' | 'version' | 'kind' | 'verbs'>;
+
+/** Subresources of the core group that are no part of the object. */
+const special: Readonly<Record<string, readonly Special[]>> = {
+  namespaces: [{ name: 'finalize', kind: 'Namespace', verbs: ['update'] }],
+  nodes: [{ name: 'proxy', kind: 'NodeProxyOptions', verbs: proxied }],
+  pods: [
+    { name: 'attach', kind: 'PodAttachOptions', verbs: streams },
+    { name: 'binding', kind: 'Binding', verbs: ['create'] },
+    { name: 'eviction', group: 'policy', version: 'v1', kind: 'Eviction', verbs: ['create'] },
+    { name: 'exec', kind: 'PodExecOptions', verbs: streams },
+    { name: 'log', kind: 'Pod', verbs: ['get'] },
+    { name: 'portforward', kind: 'PodPortForwardOptions', verbs: streams },
+    { name: 'proxy', kind: 'PodProxyOptions', verbs: proxied },
+  ],
+  serviceaccounts: [{ name: 'token', group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', verbs: ['create'] }],
+  services: [{ name: 'proxy', kind: 'ServiceProxyOptions', verbs: proxied }],
+};
+
+/** The subresources of a kind, as discovery tells of them. */
+export function partsOfKind(kind: Kind): Resource[] {
+  const { plural, namespaced, hasStatus, scale, subresources = {} } = kind;
+  const part = (name: string, more: Partial<Resource> = {}): Resource => ({
+    ...{ name: `${plural}/${name}`, singularName: '', namespaced, kind: kind.kind, verbs: parts },
+    ...more,
+  });
+  const own = groupOf(kind.apiVersion) === '' ? (special[plural] ?? []) : [];
+  return [
+    ...(hasStatus ? [part('status')] : []),
+    ...(scale ? [part('scale', { group: 'autoscaling', version: 'v1', kind: 'Scale' })] : []),
+    ...Object.keys(subresources).map((name) => part(name)),
+    ...own.map(({ name, ...more }) => part(name, more)),
+  ];
+}
