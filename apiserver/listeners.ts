@@ -2,11 +2,13 @@ import type { Logger } from 'pino';
 import { splitCertificates } from '../api/meta/authority.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { listenBesides } from './advertise.ts';
+import { ConnectionBounds, type ListenerLimits } from './connections/connection-bounds.ts';
+import type { TlsOptions } from './connections/tls.ts';
 import { openHttpListener } from './http/http-listener.ts';
 import type { ServerPki } from './pki/pki.ts';
 import type { ApiServer } from './rpc/api-server.ts';
-import { ListenerCredentials, type TlsOptions } from './rpc/listener/credentials.ts';
-import { Listener, type ListenerLimits } from './rpc/listener/listener.ts';
+import { ListenerCredentials } from './rpc/listener/credentials.ts';
+import { Listener } from './rpc/listener/listener.ts';
 import { pause, systemStorageClock } from './storage/clock.ts';
 
 export interface Listeners {
@@ -20,7 +22,7 @@ export interface Listeners {
 }
 
 interface ListenersInput {
-  readonly api: Pick<ApiServer, 'server' | 'refusals' | 'door'>;
+  readonly api: Pick<ApiServer, 'server' | 'refusals' | 'arrivals' | 'door'>;
   readonly pki: Pick<ServerPki, 'certificates'>;
   readonly metrics: MetricsRegistry;
   readonly tls?: Partial<TlsOptions> | undefined;
@@ -41,17 +43,18 @@ const endAfterMs = 1_000;
  * the signal aborts, because programs on this machine need the server meanwhile.
  */
 export async function openListeners(input: ListenersInput, signal: AbortSignal): Promise<Listeners> {
-  const { api, listen: at, advertise, pki, log, metrics, listenerLimits: limits = {} } = input;
+  const { api, listen: at, advertise, pki, log, metrics, listenerLimits: limits } = input;
+  const bounds = new ConnectionBounds({ limits, metrics, refusals: api.refusals });
   const { certificates } = pki;
   const credentials = new ListenerCredentials(certificates.serving(), input.tls);
-  const listener = new Listener(api.server, { credentials, limits, metrics, refusals: api.refusals });
+  const listener = new Listener(api.server, { credentials, bounds });
   let trusted = splitCertificates(certificates.trusted());
   const endRenewals = certificates.observe(() => {
     credentials.swap(certificates.serving());
     const before = trusted;
     trusted = splitCertificates(certificates.trusted());
     // What an authority signed that counts no more does not go on with its connections; who dropped it hears so before.
-    if (before.some((each) => !trusted.includes(each))) setTimeout(() => listener.endUntrusted(trusted), endAfterMs).unref();
+    if (before.some((each) => !trusted.includes(each))) setTimeout(() => bounds.endUntrusted(trusted), endAfterMs).unref();
   });
   const port = await listener.open(at);
   const address = `${at.slice(0, at.lastIndexOf(':'))}:${port}`;
@@ -70,15 +73,13 @@ export async function openListeners(input: ListenersInput, signal: AbortSignal):
     });
   const isOpen = await tryOnce();
   if (!isOpen && advertise !== undefined) void retry(tryOnce, signal);
-  const http =
-    input.kubernetesListen === undefined
-      ? undefined
-      : await openHttpListener({ listen: input.kubernetesListen, certificates, door: api.door, log });
+  const listenHttp = { certificates, door: api.door, arrivals: api.arrivals, bounds, tls: input.tls, advertise, log };
+  const http = input.kubernetesListen && (await openHttpListener({ ...listenHttp, listen: input.kubernetesListen }));
   const drain = async (graceMs: number): Promise<void> => {
     endRenewals();
-    await Promise.all([listener.drain(graceMs), http?.drain(graceMs)]);
+    await Promise.all([listener.drain(graceMs), http ? http.drain(graceMs) : undefined]);
   };
-  return { address, port, kubernetes: http?.address, drain };
+  return { address, port, kubernetes: http ? http.address : undefined, drain };
 }
 
 async function retry(tryOnce: () => Promise<boolean>, signal: AbortSignal): Promise<void> {

@@ -1,16 +1,25 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type ServerHttp2Session } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { listenBesides } from '../advertise.ts';
+import type { Arrivals } from '../connections/arrivals.ts';
+import type { ConnectionBounds } from '../connections/connection-bounds.ts';
+import { contextOf, defaultTls, sessionOptions, type TlsOptions, tlsContext } from '../connections/tls.ts';
 import type { HeldCertificates, ServingIdentity } from '../pki/held-certificates.ts';
-import type { HttpDoor } from './door.ts';
+import { boundConnections } from './http-connections.ts';
+import type { LazyDoor } from './lazy-door.ts';
 
 export interface HttpListenerOptions {
   /** HOST:PORT. */
   readonly listen: string;
   readonly certificates: HeldCertificates;
-  readonly door: HttpDoor;
+  readonly door: LazyDoor;
+  readonly bounds: ConnectionBounds;
+  readonly arrivals: Arrivals;
+  readonly tls?: Partial<TlsOptions> | undefined;
+  /** Under which others reach the server: it listens there, too, where the address is this machine's. */
+  readonly advertise?: string | undefined;
   readonly log: Logger;
 }
 
@@ -25,43 +34,50 @@ export interface HttpListener {
 /** In bytes. */
 const mostHeaderBytes = 64 * 1024;
 const headersMs = 10_000;
-const mostConnections = 4_096;
 
 /** Listens for HTTP/1.1 and HTTP/2, over TLS alone. Rejects where the address cannot be had. */
-export async function openHttpListener({ listen, certificates, door, log }: HttpListenerOptions): Promise<HttpListener> {
-  const server = createServer(certificates.serving(), door);
-  server.maxConnections = mostConnections;
+export async function openHttpListener(options: HttpListenerOptions): Promise<HttpListener> {
+  const { listen, certificates, door, bounds, arrivals, advertise, log } = options;
+  const tls = { ...defaultTls, ...options.tls };
+  const server = createServer(certificates.serving(), door, tls);
   const connections = new OpenConnections(server);
-  const endRenewals = certificates.observe(() => server.setSecureContext(contextOf(certificates.serving())));
-  const at = listen.lastIndexOf(':');
-  const host = listen.slice(0, at).replace(/^\[|\]$/g, '');
-  server.listen(Number(listen.slice(at + 1)), host);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const address = `${listen.slice(0, at)}:${port}`;
+  const bounded = boundConnections(server, bounds, arrivals);
+  const endRenewals = certificates.observe(() => server.setSecureContext(contextOf(certificates.serving(), tlsContext(tls))));
+  const port = await bounded.open(listen);
+  const address = `${listen.slice(0, listen.lastIndexOf(':'))}:${port}`;
   log.info({ address }, "the API server is listening for Kubernetes' clients");
+  const besides = await listenBesides(address, advertise);
+  if (besides !== undefined)
+    await bounded.open(besides).then(
+      () => log.info({ address: besides }, "the API server is listening for Kubernetes' clients of other machines"),
+      (error: unknown) =>
+        log.warn({ err: error, address: besides }, "Kubernetes' clients of other machines do not reach the server"),
+    );
   return {
     address,
     port,
     async drain(graceMs) {
       endRenewals();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      bounded.close();
+      const closed = Promise.all([...bounded].map(({ socket }) => new Promise((resolve) => socket.once('close', resolve))));
       connections.end();
-      const timer = setTimeout(() => connections.cut(), graceMs);
+      for (const each of bounded) if (!each.tls) each.close();
+      const timer = setTimeout(() => {
+        connections.cut();
+        for (const each of bounded) each.close();
+      }, graceMs);
       await closed;
       clearTimeout(timer);
     },
   };
 }
 
-const contextOf = ({ certificate, key, ca }: ServingIdentity) => ({ cert: certificate, key, ca });
-
-function createServer(identity: ServingIdentity, door: HttpDoor): Http2SecureServer {
+function createServer(identity: ServingIdentity, door: LazyDoor, tls: TlsOptions): Http2SecureServer {
   return createSecureServer(
     {
-      ...contextOf(identity),
+      ...contextOf(identity, tlsContext(tls)),
+      ...sessionOptions,
       allowHTTP1: true,
-      minVersion: 'TLSv1.2',
       requestCert: true,
       rejectUnauthorized: false,
       handshakeTimeout: headersMs,

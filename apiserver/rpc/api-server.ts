@@ -13,7 +13,9 @@ import type { TokenTable } from '../authn/tokens.ts';
 import { Authorizer } from '../authz/authorizer.ts';
 import { AccessTable } from '../calls/access-table.ts';
 import { CallMeters } from '../calls/call-meter.ts';
-import { HttpDoor } from '../http/door.ts';
+import { type ArrivalLimits, Arrivals, clientOf, defaultArrivalLimits } from '../connections/arrivals.ts';
+import { Refusals } from '../connections/refusals.ts';
+import { LazyDoor } from '../http/lazy-door.ts';
 import { AnonymousCalls, type AnonymousLimits, defaultAnonymousLimits } from '../limits/anonymous-calls.ts';
 import { type AnswerLimits, AnswerRoom, defaultAnswerLimits } from '../limits/answer-room.ts';
 import { type ClientLimits, defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
@@ -31,13 +33,10 @@ import { placeOf } from '../watch/entry.ts';
 import { addWebhooks } from './admission-webhooks.ts';
 import { BACKUP_SERVICE, backupService } from './backup-service.ts';
 import { CallPipeline, type CallPipelineOptions } from './call-pipeline.ts';
-import { clientOf } from './caller.ts';
 import { CERTIFICATES_SERVICE, certificatesService } from './certificates-service.ts';
 import { createGrpcServer, type Keepalive } from './grpc-server.ts';
 import { addHealth } from './health.ts';
 import { defaultItemStreamLimits, type ItemStreamLimits, ItemStreams } from './item-stream.ts';
-import { type ArrivalLimits, Arrivals, defaultArrivalLimits } from './listener/arrivals.ts';
-import { Refusals } from './listener/refusals.ts';
 import { LOG_LEVELS_SERVICE, logLevelsService } from './log-levels-service.ts';
 import { NET_CHECKS_SERVICE, netChecksService } from './net-checks-service.ts';
 import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
@@ -90,7 +89,9 @@ export interface ApiServer {
   /** Where it is counted what the network's side refuses. */
   readonly refusals: Refusals;
   /** The second door, for requests of Kubernetes' HTTP API. */
-  readonly door: HttpDoor;
+  readonly door: LazyDoor;
+  /** Requests that have not arrived in whole, over both doors. */
+  readonly arrivals: Arrivals;
   /** The status of the health service; initially NOT_SERVING. */
   setServing(serving: boolean): void;
 }
@@ -136,11 +137,11 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     setHealth(serving);
   };
   const actions = { registry, sums: options.sums, accounts: calls.accounts, reviewTokens, tokenKeys: options.tokenKeys };
-  const door = new HttpDoor({
+  const door = new LazyDoor({
     ...{ ...calls.options, registry, verbs: core.verbs, actions },
     ...{ now: options.now, isServing: () => isServing },
   });
-  return { server, refusals, door, setServing };
+  return { server, refusals, arrivals, door, setServing };
 }
 
 type Calls = ReturnType<typeof createCalls>;

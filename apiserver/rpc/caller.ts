@@ -4,10 +4,10 @@ import type { TLSSocket } from 'node:tls';
 import type { ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import type { Identity } from '../authn/identity.ts';
 import type { TokenTable } from '../authn/tokens.ts';
-import { type CallerConnection, flowOfConnection, identify, isIdentified as isConnectionIdentified } from '../calls/identify.ts';
+import { type CallerConnection, identify } from '../calls/identify.ts';
 import type { TransportCall } from '../calls/transport-call.ts';
+import { peerOf } from '../connections/connection-table.ts';
 import type { ClientCertificates } from '../pki/client-certificates.ts';
-import { peerOf } from './listener/connection-table.ts';
 
 export type AnyCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
 
@@ -20,9 +20,6 @@ export function http2StreamOf(call: AnyCall): ServerHttp2Stream | undefined {
   return (call as unknown as { call?: { stream?: ServerHttp2Stream } }).call?.stream;
 }
 
-/** Whether a connection has authenticated; it may be outdated. */
-export const isIdentified = (session: ServerHttp2Session): boolean => isConnectionIdentified(connectionOf(session));
-
 const connectionOf = (session: ServerHttp2Session): CallerConnection => ({
   key: session,
   socket: session.socket as Partial<TLSSocket> | undefined,
@@ -32,12 +29,6 @@ const connectionOf = (session: ServerHttp2Session): CallerConnection => ({
 function shownBy(call: AnyCall): CallerConnection {
   const { sslPeerCertificate: certificate } = call.getAuthContext();
   return { key: undefined, socket: certificate && { authorized: true, getPeerCertificate: () => certificate as never } };
-}
-
-/** The client that a connection's incomplete requests count against: the authenticated flow, or the address. */
-export function clientOf(session: ServerHttp2Session): string {
-  const flow = flowOfConnection(session);
-  return flow === undefined ? `address ${peerOf(session.socket?.remoteAddress)}` : `user ${flow}`;
 }
 
 /** After this, a cut-off stream that cannot even take its status is reset. */

@@ -1,5 +1,5 @@
 import { Server } from '@grpc/grpc-js';
-import type { Arrivals } from './listener/arrivals.ts';
+import type { Arrivals } from '../connections/arrivals.ts';
 import { refuseMalformed } from './malformed-calls.ts';
 
 /** Objects have at most 1.5 MiB; the rest is room for JSON and what stands around them. */

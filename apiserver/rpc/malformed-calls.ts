@@ -1,6 +1,6 @@
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { status as codes, type ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
-import type { Arrivals } from './listener/arrivals.ts';
+import type { Arrivals } from '../connections/arrivals.ts';
 
 type Status = Parameters<ServerInterceptingCall['sendStatus']>[0];
 
@@ -17,7 +17,7 @@ export const refuseMalformed: (arrivals: Arrivals) => ServerInterceptor = (arriv
   const { stream } = call as unknown as { readonly stream?: ServerHttp2Stream };
   // Handlers read request streams, after authentication.
   if (stream && method.requestStream) arrivals.follow(stream);
-  else if (stream) arrivals.begin(stream, call as ServerInterceptingCall);
+  else if (stream) awaitMessage(arrivals, stream, call as ServerInterceptingCall);
   const send = call.sendStatus;
   call.sendStatus = (status) => {
     send.call(call, clientsFault(status));
@@ -38,6 +38,18 @@ function closeAnswered(stream: ServerHttp2Stream): void {
   };
   if (stream.writableFinished) close();
   else stream.once('finish', close);
+}
+
+/** A call whose request is one message. */
+function awaitMessage(arrivals: Arrivals, stream: ServerHttp2Stream, call: ServerInterceptingCall): void {
+  const expire = (details: string): void => {
+    call.sendStatus({ code: codes.DEADLINE_EXCEEDED, details });
+    // A client that goes on sending keeps its stream open otherwise.
+    setTimeout(() => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), HALF_CLOSE_MS).unref();
+  };
+  const count = arrivals.begin({ source: stream, connection: stream.session as ServerHttp2Session | undefined, expire });
+  stream.on('data', (chunk: Buffer) => count(chunk.length));
+  arrivals.follow(stream);
 }
 
 function clientsFault(status: Status): Status {

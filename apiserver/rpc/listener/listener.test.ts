@@ -5,10 +5,11 @@ import { Server } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { formatMetrics, MetricsRegistry } from '../../../api/metrics/index.ts';
+import { ConnectionBounds, type ListenerLimits } from '../../connections/connection-bounds.ts';
+import { Refusals } from '../../connections/refusals.ts';
 import { createAuthority, issueCertificate } from '../../pki/certificates.ts';
 import { ListenerCredentials } from './credentials.ts';
-import { Listener, type ListenerLimits } from './listener.ts';
-import { Refusals } from './refusals.ts';
+import { Listener } from './listener.ts';
 
 async function listening(limits: Partial<ListenerLimits> = {}) {
   const authority = await createAuthority('test', new Date());
@@ -21,7 +22,8 @@ async function listening(limits: Partial<ListenerLimits> = {}) {
   const metrics = new MetricsRegistry();
   const refusals = new Refusals({ metrics, log: pino({ level: 'silent' }), now: () => 0 });
   const server = new Server();
-  const listener = new Listener(server, { credentials, limits, metrics, refusals });
+  const bounds = new ConnectionBounds({ limits, metrics, refusals });
+  const listener = new Listener(server, { credentials, bounds });
   const port = await listener.open('127.0.0.1:0');
   const open = async (client: { readonly cert?: string; readonly key?: string } = {}) => {
     const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: authority.certificate, ...client });
@@ -29,7 +31,7 @@ async function listening(limits: Partial<ListenerLimits> = {}) {
     await once(session, 'remoteSettings');
     return session;
   };
-  return { authority, server, metrics, listener, credentials, identity, open };
+  return { authority, server, metrics, bounds, listener, credentials, identity, open };
 }
 
 test('a stop ends although a connection was given up in the moment before', async () => {
@@ -64,7 +66,7 @@ test('another certificate is shown to new connections, and the open ones stay', 
 });
 
 test('connections end whose certificate an authority signed that counts no more, and others stay', async () => {
-  const { authority, listener, credentials, identity, open } = await listening();
+  const { authority, bounds, listener, credentials, identity, open } = await listening();
   const other = await createAuthority('test', new Date());
   credentials.swap({ ...(await identity()), ca: authority.certificate + other.certificate });
   const clientOf = async (signer: typeof authority) => {
@@ -78,7 +80,7 @@ test('connections end whose certificate an authority signed that counts no more,
   };
   const [thief, friend, nobody] = [await clientOf(authority), await clientOf(other), await open()];
   const ended = once(thief, 'close');
-  listener.endUntrusted([other.certificate]);
+  bounds.endUntrusted([other.certificate]);
   await ended;
   for (const session of [friend, nobody]) {
     await new Promise((resolve) => session.ping(() => resolve(undefined)));

@@ -1,6 +1,8 @@
+import type { EventEmitter } from 'node:events';
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
-import { status as codes, type ServerInterceptingCall } from '@grpc/grpc-js';
-import { type BucketOptions, TokenBuckets } from '../../limits/token-buckets.ts';
+import type { Socket } from 'node:net';
+import { flowOfConnection } from '../calls/identify.ts';
+import { type BucketOptions, TokenBuckets } from '../limits/token-buckets.ts';
 import { peerOf } from './connection-table.ts';
 import type { Refusals } from './refusals.ts';
 
@@ -29,12 +31,22 @@ export const defaultArrivalLimits: ArrivalLimits = {
 
 /** How many checks there are in the time that a request may take. */
 const SWEEPS = 4;
-/** So long a client has to take the status of a request that was ended. */
-const CLOSE_AFTER_MS = 1_000;
+/** A connection: the session of HTTP/2, the socket of HTTP/1.1. */
+export type ArrivalConnection = ServerHttp2Session | Socket;
+
+/** A request that is awaited. */
+export interface AwaitedRequest {
+  /** Emits "end" when it is whole, "close" when it never will be. */
+  readonly source: EventEmitter;
+  readonly connection: ArrivalConnection | undefined;
+  /** Answers a request that takes too long. */
+  readonly expire: (message: string) => void;
+}
 
 interface Arrival {
-  readonly stream: ServerHttp2Stream;
-  readonly call: Pick<ServerInterceptingCall, 'sendStatus'>;
+  readonly source: EventEmitter;
+  readonly connection: ArrivalConnection | undefined;
+  readonly expire: (message: string) => void;
   readonly at: number;
   bytes: number;
 }
@@ -44,7 +56,7 @@ export interface ArrivalsOptions {
   readonly now: () => number;
   readonly refusals: Pick<Refusals, 'note'>;
   /** The client of a connection: a user, or the address of a connection that has not authenticated. */
-  readonly clientOf: (session: ServerHttp2Session) => string;
+  readonly clientOf: (connection: ArrivalConnection) => string;
 }
 
 /**
@@ -54,7 +66,7 @@ export interface ArrivalsOptions {
  */
 export class Arrivals {
   readonly #options: ArrivalsOptions;
-  readonly #arrivals = new Map<ServerHttp2Stream, Arrival>();
+  readonly #arrivals = new Map<EventEmitter, Arrival>();
   readonly #resets = new WeakMap<ServerHttp2Session, TokenBuckets>();
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -71,36 +83,38 @@ export class Arrivals {
     return this.#bytes;
   }
 
-  /** Starts tracking a call whose request is one message. */
-  begin(stream: ServerHttp2Stream, call: Arrival['call']): void {
-    this.#timer ??= setTimeout(() => this.#sweepOn(), this.#options.limits.timeMs / SWEEPS).unref();
-    const arrival: Arrival = { stream, call, at: this.#options.now(), bytes: 0 };
-    this.#arrivals.set(stream, arrival);
-    if (this.#arrivals.size > this.#options.limits.requests) this.#makeRoom('request-limit', () => 1);
-    stream.on('data', (chunk: Buffer) => {
-      if (!this.#arrivals.has(stream)) return;
-      arrival.bytes += chunk.length;
-      this.#bytes += chunk.length;
-      if (this.#bytes > this.#options.limits.bytes) this.#makeRoom('request-memory', (each) => each.bytes);
-    });
-    stream.on('end', () => this.#end(stream));
-    this.follow(stream);
+  /** Starts tracking a request that is one message. The result counts what has come of it. */
+  begin(request: AwaitedRequest): (bytes: number) => void {
+    const { limits, now } = this.#options;
+    this.#timer ??= setTimeout(() => this.#sweepOn(), limits.timeMs / SWEEPS).unref();
+    const { source } = request;
+    const arrival: Arrival = { ...request, at: now(), bytes: 0 };
+    this.#arrivals.set(source, arrival);
+    if (this.#arrivals.size > limits.requests) this.#makeRoom('request-limit', () => 1);
+    const end = (): void => this.#end(source);
+    source.on('end', end);
+    source.on('close', end);
+    return (bytes) => {
+      if (!this.#arrivals.has(source)) return;
+      arrival.bytes += bytes;
+      this.#bytes += bytes;
+      if (this.#bytes > limits.bytes) this.#makeRoom('request-memory', (each) => each.bytes);
+    };
   }
 
   /** Any call begins: it counts against its connection when the client resets it. */
   follow(stream: ServerHttp2Stream): void {
     const session = stream.session as ServerHttp2Session | undefined;
     stream.on('close', () => {
-      this.#end(stream);
       if (stream.rstCode === constants.NGHTTP2_CANCEL && session) this.#wasReset(session);
     });
   }
 
   /** The whole request is there, or never will be. */
-  #end(stream: ServerHttp2Stream): void {
-    const arrival = this.#arrivals.get(stream);
+  #end(source: EventEmitter): void {
+    const arrival = this.#arrivals.get(source);
     if (!arrival) return;
-    this.#arrivals.delete(stream);
+    this.#arrivals.delete(source);
     this.#bytes -= arrival.bytes;
   }
 
@@ -114,19 +128,11 @@ export class Arrivals {
   /** Ends those that take too long. */
   sweep(): void {
     const before = this.#options.now() - this.#options.limits.timeMs;
-    for (const arrival of this.#arrivals.values()) {
-      const { stream, call, at } = arrival;
-      if (at <= before) {
-        this.#end(stream);
-        this.#options.refusals.note('request-timeout', peerOf(stream.session?.socket?.remoteAddress));
-        const seconds = this.#options.limits.timeMs / 1_000;
-        call.sendStatus({
-          code: codes.DEADLINE_EXCEEDED,
-          details: `the request did not arrive within ${seconds} s: send it whole`,
-        });
-        // A client that goes on sending keeps its stream open otherwise.
-        setTimeout(() => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), CLOSE_AFTER_MS).unref();
-      }
+    for (const { source, connection, expire, at } of this.#arrivals.values()) {
+      if (at > before) continue;
+      this.#end(source);
+      this.#options.refusals.note('request-timeout', addressOf(connection));
+      expire(`the request did not arrive within ${this.#options.limits.timeMs / 1_000} s: send it whole`);
     }
   }
 
@@ -144,21 +150,34 @@ export class Arrivals {
    * out a large one of another.
    */
   #makeRoom(reason: 'request-limit' | 'request-memory', weigh: (arrival: Arrival) => number): void {
-    const bySession = new Map<ServerHttp2Session, number>();
+    const byConnection = new Map<ArrivalConnection, number>();
     for (const arrival of this.#arrivals.values()) {
-      const session = arrival.stream.session as ServerHttp2Session | undefined;
-      if (session) bySession.set(session, (bySession.get(session) ?? 0) + weigh(arrival));
+      const { connection } = arrival;
+      if (connection) byConnection.set(connection, (byConnection.get(connection) ?? 0) + weigh(arrival));
     }
     const byClient = new Map<string, number>();
-    const clients = new Map([...bySession.keys()].map((session) => [session, this.#options.clientOf(session)]));
-    for (const [session, client] of clients) byClient.set(client, (byClient.get(client) ?? 0) + bySession.get(session)!);
+    const clients = new Map([...byConnection.keys()].map((each) => [each, this.#options.clientOf(each)]));
+    for (const [each, client] of clients) byClient.set(client, (byClient.get(client) ?? 0) + byConnection.get(each)!);
     const client = heaviest(byClient);
-    const largest = heaviest(new Map([...bySession].filter(([session]) => clients.get(session) === client)));
+    const largest = heaviest(new Map([...byConnection].filter(([each]) => clients.get(each) === client)));
     if (!largest) return;
-    this.#options.refusals.note(reason, peerOf(largest.socket?.remoteAddress));
-    for (const { stream } of [...this.#arrivals.values()]) if (stream.session === largest) this.#end(stream);
-    largest.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.#options.refusals.note(reason, addressOf(largest));
+    for (const { source, connection } of [...this.#arrivals.values()]) if (connection === largest) this.#end(source);
+    if ('socket' in largest) largest.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    else largest.destroy();
   }
+}
+
+/** The session's socket is gone when it is. */
+function addressOf(connection: ArrivalConnection | undefined): string {
+  const socket = connection && ('socket' in connection ? connection.socket : connection);
+  return peerOf(socket?.remoteAddress);
+}
+
+/** The client that a connection's incomplete requests count against: the authenticated flow, or the address. */
+export function clientOf(connection: ArrivalConnection): string {
+  const flow = flowOfConnection(connection);
+  return flow === undefined ? `address ${addressOf(connection)}` : `user ${flow}`;
 }
 
 function heaviest<K>(weights: ReadonlyMap<K, number>): K | undefined {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatMetrics, MetricsRegistry } from '../../../api/metrics/index.ts';
+import { formatMetrics, MetricsRegistry } from '../../api/metrics/index.ts';
 import { Refusals } from './refusals.ts';
 
 it('counts every refusal and tells of each reason once a minute, with how many there were meanwhile', () => {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Counter, MetricsRegistry } from '../../../api/metrics/index.ts';
-import { apiserverMetrics } from '../../metrics.ts';
+import type { Counter, MetricsRegistry } from '../../api/metrics/index.ts';
+import { apiserverMetrics } from '../metrics.ts';
 
 /** Why a connection was refused or ended, in the words of the metric, and as a sentence of the log. */
 export const refusalReasons = {
@@ -9,11 +9,11 @@ export const refusalReasons = {
   'connection-rate':
     'an address opens connections faster than the server takes them: they wait, and those that waited for long were closed',
   'handshake-timeout': 'a client did not finish its TLS handshake in time',
-  plaintext: 'a client spoke HTTP without TLS to this port: it takes gRPC over TLS only',
+  plaintext: 'a client spoke HTTP without TLS to this port: it takes TLS only',
   'tls-version': 'a client offered only TLS versions that are refused here (--tls-min-version)',
   tls: 'a TLS handshake failed',
   'not-http2': 'a client spoke another protocol than HTTP/2 over TLS: it takes gRPC only',
-  'preface-timeout': 'a client finished its TLS handshake and did not speak HTTP/2 in time',
+  'preface-timeout': 'a client finished its TLS handshake and did not begin with HTTP in time',
   flood: 'a client sent more frames than it may: floods of PING, SETTINGS or headers, or more streams than it was told',
   'reset-flood': 'a client opened and reset streams faster than it may: its connection was closed',
   protocol: 'a client broke the rules of HTTP/2',

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import type { ServerHttp2Session } from 'node:http2';
 import { expect, it } from 'vitest';
 import { Arrivals, defaultArrivalLimits } from './arrivals.ts';
 
@@ -17,11 +17,10 @@ function harness(limits: { bytes?: number; requests?: number }) {
   const connect = (client: string) => {
     const session = { destroyed: false, destroy: () => void closed.push(client) };
     clients.set(session, client);
-    return (bytes = 0): ServerHttp2Stream => {
-      const stream = Object.assign(new EventEmitter(), { session: session as unknown as ServerHttp2Session });
-      arrivals.begin(stream as unknown as ServerHttp2Stream, { sendStatus: () => {} });
-      stream.emit('data', Buffer.alloc(bytes));
-      return stream as unknown as ServerHttp2Stream;
+    return (bytes = 0): void => {
+      const source = new EventEmitter();
+      const connection = Object.assign(session, { socket: undefined }) as unknown as ServerHttp2Session;
+      arrivals.begin({ source, connection, expire: () => {} })(bytes);
     };
   };
   return { arrivals, connect, closed, reasons };
