@@ -3,6 +3,7 @@ import { benchApi } from './api/index.ts';
 import { benchAuth } from './auth/index.ts';
 import { benchCli } from './cli.ts';
 import type { Figure } from './figure.ts';
+import { benchGateway } from './gateway.ts';
 import { benchIdle } from './idle.ts';
 import { benchJoin } from './join.ts';
 import { benchNames } from './names/index.ts';
@@ -22,6 +23,7 @@ const benches: Readonly<Record<string, (say: (text: string) => void, parts: read
   api: benchApi,
   auth: benchAuth,
   cli: benchCli,
+  gateway: benchGateway,
   idle: benchIdle,
   join: benchJoin,
   names: benchNames,

@@ -31,20 +31,34 @@ interface Candidate extends Wanted {
  * The first form of the header Accept that the server can make, those of a higher quality first. `may` says which
  * transformations there are for this answer. Throws NOT_ACCEPTABLE.
  */
-export function negotiate(accept: string | undefined, may: { readonly transform: boolean; readonly protobuf: boolean }): Wanted {
+export function negotiate(
+  accept: string | undefined,
+  may: { readonly transform: boolean; readonly protobuf: boolean; readonly yaml?: boolean },
+): Wanted {
   if (!accept?.trim()) return { type: 'json' };
   const wanted = accept
     .split(',', mostForms)
     .flatMap((text) => candidateOf(text))
     .filter(({ type, as, quality }) => {
       if (quality === 0) return false;
-      if (as !== undefined) return may.transform && type !== 'yaml' && !(as === 'Table' && type === 'protobuf');
-      return type !== 'protobuf' || may.protobuf;
+      if (as !== undefined)
+        return may.transform && type !== 'yaml' && !(type === 'protobuf' && (as === 'Table' || !may.protobuf));
+      return type === 'protobuf' ? may.protobuf : type !== 'yaml' || may.yaml !== false;
     })
     .sort((a, b) => b.quality - a.quality);
   const [best] = wanted;
   if (!best) throw new ApiError('INVALID_ARGUMENT', 'NotAcceptable', notAcceptable(accept));
   return best.as === undefined ? { type: best.type } : { type: best.type, as: best.as };
+}
+
+/** Whether an error is answered as protobuf: what the client accepts first. An unreadable header means JSON. */
+export function prefersProtobuf(accept: string | undefined): boolean {
+  if (!accept?.includes('protobuf')) return false;
+  try {
+    return negotiate(accept, { transform: true, protobuf: true }).type === 'protobuf';
+  } catch {
+    return false;
+  }
 }
 
 const notAcceptable = (accept: string): string =>

@@ -12,15 +12,17 @@ import type { AnonymousCalls } from '../limits/anonymous-calls.ts';
 import type { Registry } from '../registry/registry.ts';
 import { joinPieces } from '../verbs/pieces.ts';
 import type { Verbs } from '../verbs/verbs.ts';
-import { contentTypes, negotiate, type Wanted } from './accept.ts';
+import { contentTypes, negotiate, prefersProtobuf, type Wanted } from './accept.ts';
 import { type ActionDeps, actionRoute } from './action-routes.ts';
 import { findResource } from './find-resource.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
 import { issuerDocument } from './issuer-documents.ts';
 import { sendList } from './list-stream.ts';
-import { answerAs, type ItemForm, partialObjects, protobufAnswer, tableRows, wholeObjects } from './object-forms.ts';
+import { type AnswerForm, answerAs, type ItemForm, jsonAnswer, partialObjects, tableRows, wholeObjects } from './object-forms.ts';
 import { parsePath } from './parse-path.ts';
 import { isPublicPath, PathAnswers } from './path-answers.ts';
+import { hasProtobuf, partialProtobuf, protobufEventsAs, protobufWriting, wholeProtobuf } from './protobuf-forms.ts';
+import { sendProtobufList } from './protobuf-list.ts';
 import { readBody } from './read-body.ts';
 import { listOptionsOf } from './read-query.ts';
 import {
@@ -32,7 +34,8 @@ import {
   type UnaryRoute,
 } from './resource-routes.ts';
 import { httpCodeOf, type StatusSubject, statusOf } from './status-object.ts';
-import { HttpWatchSink, jsonEventsAs } from './watch-stream.ts';
+import { statusProtobuf } from './status-protobuf.ts';
+import { HttpWatchSink, jsonEventsAs, jsonWriting } from './watch-stream.ts';
 
 export interface HttpDoorOptions extends CallChainOptions {
   readonly registry: Registry;
@@ -139,10 +142,14 @@ export class HttpDoor {
     return { ...routeOf(of, verbs), asked: of };
   }
 
-  async #unary({ request, response, call, context, meter }: Passing, of: ActionRequest, route: UnaryRoute): Promise<void> {
-    const wanted = negotiate(request.headers.accept, { transform: true, protobuf: true });
+  async #unary(
+    { request, response, call, context, meter }: Passing,
+    of: Partial<ResourceRequest> & ActionRequest,
+    route: UnaryRoute,
+  ): Promise<void> {
+    const wanted = negotiate(request.headers.accept, { transform: true, protobuf: !of.store || hasProtobuf(of.store.kind) });
     const body = route.hasBody ? await readBody(request) : Buffer.alloc(0);
-    const form = wanted.type === 'protobuf' ? protobufAnswer : answerAs(this.#itemForm(wanted, of.query), writers[wanted.type]);
+    const form = this.#answerForm(wanted, of.query);
     const prepared = this.#chain.prepare(context, () => route.prepare(body, context, form));
     const { bytes, warnings } = await prepared.run();
     const answer = bytes instanceof Uint8Array ? bytes : joinPieces(bytes);
@@ -164,23 +171,26 @@ export class HttpDoor {
   }
 
   async #list({ request, response, call, context }: Passing, of: ResourceRequest): Promise<void> {
-    const wanted = negotiate(request.headers.accept, { transform: true, protobuf: false });
-    const form = this.#itemForm(wanted, of.query);
-    const begin = (warnings: readonly string[]): void => this.#head(response, context, 200, contentTypes.json, { warnings });
+    const wanted = negotiate(request.headers.accept, { transform: true, protobuf: hasProtobuf(of.store.kind) });
+    const begin = (warnings: readonly string[]): void =>
+      this.#head(response, context, 200, contentTypes[wanted.type], { warnings });
     const { store, target, query } = of;
-    const options = listOptionsOf(query);
-    const wish = { store, namespace: target.namespace, options, form };
-    await sendList(wish, { verbs: this.#options.verbs, chain: this.#chain, call, context, response, begin });
+    const wish = { store, namespace: target.namespace, options: listOptionsOf(query) };
+    const way = { verbs: this.#options.verbs, chain: this.#chain, call, context, response, begin };
+    if (wanted.type === 'protobuf') await sendProtobufList({ ...wish, form: protobufForm(wanted) }, way);
+    else await sendList({ ...wish, form: this.#itemForm(wanted, query) }, way);
   }
 
   async #watch({ request, response, context }: Passing, of: ResourceRequest): Promise<void> {
     const { store, target, query } = of;
-    const wanted = negotiate(request.headers.accept, { transform: true, protobuf: false });
-    const form = this.#itemForm(wanted, query);
-    const events = jsonEventsAs(form, `${wanted.as ?? ''} ${query.get('includeObject') ?? ''}`, store);
+    const wanted = negotiate(request.headers.accept, { transform: true, protobuf: hasProtobuf(store.kind), yaml: false });
+    const isProtobuf = wanted.type === 'protobuf';
+    const events = isProtobuf
+      ? protobufEventsAs(protobufForm(wanted), store)
+      : jsonEventsAs(this.#itemForm(wanted, query), `${wanted.as ?? ''} ${query.get('includeObject') ?? ''}`, store);
     context.identify();
     this.#chain.enter(context, 'stream');
-    const sink = new HttpWatchSink(response);
+    const sink = new HttpWatchSink(response, isProtobuf ? protobufWriting : jsonWriting);
     const request_ = { namespace: target.namespace, options: listOptionsOf(query) };
     const watch = this.#chain.prepare(context, () => this.#options.verbs.watch(store, request_, events, context));
     try {
@@ -190,6 +200,12 @@ export class HttpDoor {
       if (!sink.begun) throw error;
       sink.end(error);
     }
+  }
+
+  #answerForm(wanted: Wanted, query: URLSearchParams): AnswerForm {
+    if (wanted.type === 'protobuf') return protobufForm(wanted).answer;
+    if (wanted.type === 'json' && wanted.as === undefined) return jsonAnswer;
+    return answerAs(this.#itemForm(wanted, query), writers[wanted.type]);
   }
 
   #itemForm({ as }: Wanted, query: URLSearchParams): ItemForm {
@@ -248,9 +264,14 @@ export class HttpDoor {
     if (response.headersSent || response.destroyed) response.destroy();
     else {
       const status = statusOf(known, subject);
-      const body = Buffer.from(JSON.stringify(status));
+      const isProtobuf = prefersProtobuf(request.headers.accept);
+      const body = isProtobuf ? statusProtobuf(status) : Buffer.from(JSON.stringify(status));
       const retry = status.details?.retryAfterSeconds;
-      this.#head(response, context, httpCodeOf(known), contentTypes.json, { length: body.length, retry, isFailure: true });
+      this.#head(response, context, httpCodeOf(known), contentTypes[isProtobuf ? 'protobuf' : 'json'], {
+        length: body.length,
+        retry,
+        isFailure: true,
+      });
       response.end(body);
       // What is left of a body that is not read would come into the next request of the connection.
       if (!request.complete) request.destroy();
@@ -290,6 +311,8 @@ export class HttpDoor {
     return meter;
   }
 }
+
+const protobufForm = ({ as }: Wanted) => (as === undefined ? wholeProtobuf : partialProtobuf);
 
 const writers = {
   json: (json: object): Buffer => Buffer.from(JSON.stringify(json)),

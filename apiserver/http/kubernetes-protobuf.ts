@@ -1,4 +1,4 @@
-import { field } from '../../api/codec/wire-format.ts';
+import { field, varintSize, writeFieldHeader } from '../../api/codec/wire-format.ts';
 import { WireReader } from '../../api/codec/wire-reader.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
@@ -15,6 +15,14 @@ const KIND = 2;
 export function envelope({ kind, apiVersion }: Pick<Kind, 'kind' | 'apiVersion'>, bytes: Uint8Array): Buffer {
   const type = Buffer.concat([field(API_VERSION, Buffer.from(apiVersion)), field(KIND, Buffer.from(kind))]);
   return Buffer.concat([magic, field(TYPE_META, type), field(RAW, bytes)]);
+}
+
+/** What stands before the bytes of a body whose length is known and which is sent in pieces. */
+export function envelopeHead({ kind, apiVersion }: Pick<Kind, 'kind' | 'apiVersion'>, length: number): Buffer {
+  const type = Buffer.concat([field(API_VERSION, Buffer.from(apiVersion)), field(KIND, Buffer.from(kind))]);
+  const raw = Buffer.alloc(1 + varintSize(length));
+  writeFieldHeader(raw, 0, RAW, length);
+  return Buffer.concat([magic, field(TYPE_META, type), raw]);
 }
 
 export interface Enveloped {

@@ -8,7 +8,7 @@ import type { ListForm } from '../verbs/list-form.ts';
 import type { Verbs } from '../verbs/verbs.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { HttpCall, HttpResponse } from './http-call.ts';
-import { type ItemForm, shownIn } from './object-forms.ts';
+import { type ItemForm, itemText } from './object-forms.ts';
 
 export interface ListWish {
   readonly store: KindStore;
@@ -33,7 +33,7 @@ class PageForm implements ListForm {
   metadata: ListMeta = {};
   readonly #store: KindStore;
   readonly #form: ItemForm;
-  readonly #made = new Map<Entry, Buffer>();
+  readonly #made = new Map<Entry, string>();
 
   constructor(store: KindStore, form: ItemForm) {
     this.#store = store;
@@ -41,17 +41,14 @@ class PageForm implements ListForm {
   }
 
   sizeOf(entry: Entry): number {
-    const object = shownIn(this.#form, this.#store, entry);
-    const json = Buffer.from(JSON.stringify(this.#form.item(this.#store, object)));
+    const json = itemText(this.#form, this.#store, entry);
     this.#made.set(entry, json);
-    return json.length;
+    return Buffer.byteLength(json);
   }
 
   encode({ metadata, items }: ListPage): Buffer {
     this.metadata = metadata;
-    return Buffer.concat(
-      items.flatMap((entry, index) => (index === 0 ? [this.#made.get(entry)!] : [comma, this.#made.get(entry)!])),
-    );
+    return Buffer.from(items.map((entry) => this.#made.get(entry)!).join(','));
   }
 }
 
@@ -87,19 +84,19 @@ export async function sendList({ store, namespace, options, form }: ListWish, wa
 }
 
 /** The methods of a form are called without it. */
-const pageFormOf = (page: PageForm): ListForm => ({
+export const pageFormOf = (page: ListForm & { sizeOf(entry: Entry): number }): ListForm => ({
   mostBytes: page.mostBytes,
   sizeOf: (entry) => page.sizeOf(entry),
   encode: (found) => page.encode(found),
 });
 
 /** What the pages behind the first keep: which version they show stands in the token. */
-function pageOptions({ labelSelector, fieldSelector }: ListOptions): ListOptions {
+export function pageOptions({ labelSelector, fieldSelector }: ListOptions): ListOptions {
   return { ...(labelSelector ? { labelSelector } : {}), ...(fieldSelector ? { fieldSelector } : {}) };
 }
 
 /** Resolves when the bytes have left this process, or the client is gone. */
-function written(response: HttpResponse, bytes: Buffer): Promise<void> {
+export function written(response: HttpResponse, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     if (response.destroyed || bytes.length === 0) {
       resolve();

@@ -1,16 +1,16 @@
 import { messageToJson, toJson } from '../../api/codec/json.ts';
+import { jsonText } from '../../api/codec/json-text.ts';
 import { decodeMessage } from '../../api/codec/message.ts';
 import type { ListMeta } from '../../api/generated/types.ts';
 import { formatAge } from '../../api/kinds/cells.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { asServed, servedKind } from '../registry/store-version.ts';
 import type { ObjectForm } from '../verbs/object-format.ts';
 import type { Entry } from '../watch/entry.ts';
-import { envelope } from './kubernetes-protobuf.ts';
 import type { StatusObject } from './status-object.ts';
-import { statusProtobuf } from './status-protobuf.ts';
 
 /** What of an object a table shows beside its cells. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
@@ -71,6 +71,19 @@ export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
   };
 }
 
+/** An item of a list as JSON. As in Kubernetes, items of its own kinds leave out what the list says. */
+export function itemText(form: ItemForm, store: KindStore, entry: Entry): string {
+  if (form === wholeObjects && !store.served) return jsonText(store.kind, entry.bytes, !isCustom(store.kind));
+  return JSON.stringify(form.item(store, shownIn(form, store, entry)));
+}
+
+/** An object of an event as JSON. */
+export function eventText(form: ItemForm, store: KindStore, entry: Entry, first: boolean): string {
+  if (form === wholeObjects && !store.served) return jsonText(store.kind, entry.bytes);
+  const kind = form.isOfServed ? servedKind(store) : store.kind;
+  return JSON.stringify(form.alone(kind, shownIn(form, store, entry), first));
+}
+
 /** An object of the cache as a form shows it. */
 export function shownIn(form: ItemForm, store: KindStore, entry: Entry): ApiObject {
   const object = store.cache.decoder.decode(entry);
@@ -122,5 +135,8 @@ export function answerAs(form: ItemForm, write: (json: object) => Buffer): Answe
   };
 }
 
-/** An answer of one object as Kubernetes' protobuf: its bytes in their envelope. */
-export const protobufAnswer: AnswerForm = { encode: (kind, bytes) => envelope(kind, bytes), status: statusProtobuf };
+/** An answer of one object as it is, as JSON. */
+export const jsonAnswer: AnswerForm = {
+  encode: (kind, bytes) => Buffer.from(jsonText(kind, bytes)),
+  status: (status) => Buffer.from(JSON.stringify(status)),
+};

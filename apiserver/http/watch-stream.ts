@@ -6,8 +6,8 @@ import type { WatchSink } from '../verbs/watch-sink.ts';
 import type { EventFormat } from '../watch/event-format.ts';
 import { FRAME_HEADER_BYTES } from '../watch/event-frame.ts';
 import type { HttpResponse } from './http-call.ts';
-import { type ItemForm, shownIn } from './object-forms.ts';
-import { statusOf } from './status-object.ts';
+import { eventText, type ItemForm } from './object-forms.ts';
+import { type StatusObject, statusOf } from './status-object.ts';
 
 const EVENT = 1;
 const TYPE = 1;
@@ -42,23 +42,39 @@ export function linesOf(frame: Buffer): Buffer {
 /** Events whose objects are JSON in the form; those with the same id share what was encoded for one of them. */
 export function jsonEventsAs(form: ItemForm, id: string, store: KindStore): EventFormat {
   const { kind, apiVersion } = servedKind(store);
-  const shown = form.isOfServed ? servedKind(store) : store.kind;
   return {
     id: `http ${id} ${apiVersion}`,
     field: 2,
     hasHeading: form.items === 'rows',
-    encode: (entry, first) => Buffer.from(JSON.stringify(form.alone(shown, shownIn(form, store, entry), first))),
+    encode: (entry, first) => Buffer.from(eventText(form, store, entry, first)),
     bookmark: (metadata) => Buffer.from(JSON.stringify({ kind, apiVersion, metadata })),
   };
 }
 
-/** Sends a watch as lines of JSON; an error that comes after the beginning is the last of them. */
+/** How the events of a watch are written. */
+export interface EventWriting {
+  readonly contentType: string;
+  /** The events of a frame; the same frame is translated once. */
+  translate(frame: Buffer): Buffer;
+  /** The last event of a watch that fails. */
+  failure(status: StatusObject): Buffer;
+}
+
+export const jsonWriting: EventWriting = {
+  contentType: 'application/json',
+  translate: linesOf,
+  failure: (status) => Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`),
+};
+
+/** Sends a watch event by event; an error that comes after the beginning is the last of them. */
 export class HttpWatchSink implements WatchSink {
   readonly #response: HttpResponse;
+  readonly #writing: EventWriting;
   #begun = false;
 
-  constructor(response: HttpResponse) {
+  constructor(response: HttpResponse, writing: EventWriting) {
     this.#response = response;
+    this.#writing = writing;
   }
 
   get begun(): boolean {
@@ -67,12 +83,12 @@ export class HttpWatchSink implements WatchSink {
 
   begin(): void {
     this.#begun = true;
-    this.#response.writeHead(200, { 'content-type': 'application/json' });
+    this.#response.writeHead(200, { 'content-type': this.#writing.contentType, 'cache-control': 'no-cache, private' });
     this.#response.flushHeaders();
   }
 
   send(frame: Buffer, taken: () => void): void {
-    if (this.#response.writable) this.#write(linesOf(frame), taken);
+    if (this.#response.writable) this.#write(this.#writing.translate(frame), taken);
   }
 
   cutOff(): void {
@@ -82,8 +98,7 @@ export class HttpWatchSink implements WatchSink {
   /** Ends a watch that has begun; with the error as its last event. */
   end(error?: unknown): void {
     const known = error === undefined ? undefined : asApiError(error);
-    if (known && this.#response.writable)
-      this.#write(Buffer.from(`${JSON.stringify({ type: 'ERROR', object: statusOf(known) })}\n`), () => {});
+    if (known && this.#response.writable) this.#write(this.#writing.failure(statusOf(known)), () => {});
     this.#response.end();
   }
 

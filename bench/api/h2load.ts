@@ -28,6 +28,8 @@ export interface Load {
   /** The encoded request, the same for every call. */
   readonly request: Buffer;
   readonly count: number;
+  /** Over Kubernetes' HTTP API: the request is a JSON body, or empty for a GET. Absent: gRPC. */
+  readonly isJson?: true;
   /** How many are under way at once; by default 64, on 4 connections. */
   readonly atOnce?: { readonly connections: number; readonly streams: number };
 }
@@ -40,7 +42,7 @@ export async function runLoad(target: LoadTarget, load: Load): Promise<LoadResul
   const folder = mkdtempSync(join(tmpdir(), 'berth-bench-api-'));
   try {
     const file = join(folder, 'request');
-    writeFileSync(file, frame(load.request));
+    writeFileSync(file, load.isJson ? load.request : frame(load.request));
     const before = cpuSeconds([target.pid]);
     const rate = await h2load(target, load, file);
     return { rate, cpu: (cpuSeconds([target.pid]) - before) / load.count };
@@ -57,9 +59,16 @@ function frame(message: Buffer): Buffer {
 }
 
 /** Gives calls in a second. */
-async function h2load({ address, token }: LoadTarget, { path, count, atOnce }: Load, body: string): Promise<number> {
+async function h2load(
+  { address, token }: LoadTarget,
+  { path, count, atOnce, isJson, request }: Load,
+  body: string,
+): Promise<number> {
   const { connections, streams } = atOnce ?? { connections: 4, streams: 16 };
-  const headers = ['content-type: application/grpc', 'te: trailers', `authorization: Bearer ${token}`];
+  const form = isJson
+    ? ['content-type: application/json', 'accept: application/json']
+    : ['content-type: application/grpc', 'te: trailers'];
+  const headers = [...form, `authorization: Bearer ${token}`];
   const args = [
     '-n',
     String(count),
@@ -67,8 +76,7 @@ async function h2load({ address, token }: LoadTarget, { path, count, atOnce }: L
     String(connections),
     '-m',
     String(streams),
-    '-d',
-    body,
+    ...(isJson && request.length === 0 ? [] : ['-d', body]),
     ...headers.flatMap((header) => ['-H', header]),
   ];
   const child = spawn('h2load', [...args, `https://${address}${path}`], { stdio: ['ignore', 'pipe', 'inherit'] });
