@@ -14,20 +14,7 @@ import {
   type VirtualResource,
 } from './discovery.ts';
 import { kubernetesVersion } from './kubernetes-version.ts';
-
-export interface PathQuestion {
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly method: string;
-  readonly headers: IncomingHttpHeaders;
-}
-
-export interface PathAnswer {
-  readonly code: number;
-  readonly contentType: string;
-  readonly body?: Buffer;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+import { jsonAnswer, type PathAnswer, type PathQuestion, withTag } from './path-answer.ts';
 
 export interface PathAnswersOptions extends Omit<HealthDeps, 'storage'> {
   readonly registry: Registry;
@@ -37,8 +24,9 @@ export interface PathAnswersOptions extends Omit<HealthDeps, 'storage'> {
   readonly virtual?: readonly VirtualResource[];
 }
 
+type OpenApi = (question: PathQuestion) => Promise<PathAnswer | undefined>;
+
 const text = 'text/plain; charset=utf-8';
-const json = 'application/json';
 
 const healthOf = (path: string): HealthPageName | undefined => healthPages.find((name) => path.split('/')[1] === name);
 
@@ -48,6 +36,8 @@ export const isPublicPath = (path: string): boolean => healthOf(path) !== undefi
 /** Answers the paths that are no resources: health, version, discovery. */
 export class PathAnswers {
   readonly #options: PathAnswersOptions;
+  /** Loaded with the first read of a document. */
+  #openApi: Promise<OpenApi> | undefined;
 
   constructor(options: PathAnswersOptions) {
     this.#options = options;
@@ -65,6 +55,7 @@ export class PathAnswers {
     const { path, query } = question;
     const health = healthOf(path);
     if (health) return this.#health(health, path, query);
+    if (path.startsWith('/openapi/')) return (await this.#loadOpenApi())(question);
     const [, first = '', group = '', version = '', ...more] = path.replace(/\/$/, '').split('/');
     if (more.length > 0) return undefined;
     if (first === 'version' && group === '') return jsonAnswer(kubernetesVersion());
@@ -77,6 +68,18 @@ export class PathAnswers {
     if (version !== '') return listed(served, `${group}/${version}`);
     const found = apiGroup(served, group);
     return found && jsonAnswer(found);
+  }
+
+  #loadOpenApi(): Promise<OpenApi> {
+    this.#openApi ??= (async () => {
+      const [{ answerOpenApi }, { OpenApiDocuments }] = await Promise.all([
+        import('./openapi-answers.ts'),
+        import('../openapi/documents.ts'),
+      ]);
+      const documents = new OpenApiDocuments(this.#options.registry, this.#options.virtual);
+      return (question: PathQuestion) => answerOpenApi(documents, question);
+    })();
+    return this.#openApi;
   }
 
   async #health(name: HealthPageName, path: string, query: URLSearchParams): Promise<PathAnswer | undefined> {
@@ -96,7 +99,7 @@ function pathsOf(served: ServedGroups): string[] {
   const groups = [...served].flatMap(([group, versions]) =>
     group === '' ? [] : [`/apis/${group}`, ...[...versions.keys()].map((version) => `/apis/${group}/${version}`)],
   );
-  const others = ['/healthz', '/livez', '/readyz', '/version'];
+  const others = ['/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'];
   return ['/api', '/api/v1', '/apis', ...groups, ...others].sort();
 }
 
@@ -115,20 +118,7 @@ function listed(served: ServedGroups, groupVersion: string): PathAnswer | undefi
   return found && jsonAnswer(found);
 }
 
-export function jsonAnswer(value: object): PathAnswer & { readonly body: Buffer } {
-  return { code: 200, contentType: json, body: Buffer.from(JSON.stringify(value)) };
-}
-
 /** The answer with an ETag of its bytes; without its body for a client that has it. */
 function tagged(asked: IncomingHttpHeaders, answer: PathAnswer & { readonly body: Buffer }): PathAnswer {
   return withTag(asked, createHash('sha256').update(answer.body).digest('hex'), answer);
-}
-
-/** The same with a tag that is known. */
-export function withTag(asked: IncomingHttpHeaders, tag: string, answer: PathAnswer): PathAnswer {
-  const etag = `"${tag}"`;
-  const headers = { ...answer.headers, etag };
-  const known = (asked['if-none-match'] ?? '').split(',', 32).map((each) => each.trim().replace(/^W\//, ''));
-  if (!known.includes(etag)) return { ...answer, headers };
-  return { code: 304, contentType: answer.contentType, headers };
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 
@@ -113,6 +114,65 @@ describe('a path that is no resource', () => {
 
   it('is listed by /', async () => {
     expect((await ask('/')).json.paths).toEqual(expect.arrayContaining(['/api/v1', '/apis/apps/v1', '/version']));
+  });
+});
+
+describe('OpenAPI', () => {
+  const gnostic = { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' };
+
+  it('v2 has a definition and a patch with dryRun for each kind', async () => {
+    const { json } = await ask('/openapi/v2');
+    expect(json.definitions['io.k8s.api.core.v1.Pod']['x-kubernetes-group-version-kind']).toEqual([
+      { group: '', version: 'v1', kind: 'Pod' },
+    ]);
+    const { patch } = json.paths['/apis/apps/v1/namespaces/{namespace}/deployments/{name}'];
+    expect(patch).toMatchObject({
+      'x-kubernetes-action': 'patch',
+      'x-kubernetes-group-version-kind': { group: 'apps', version: 'v1', kind: 'Deployment' },
+    });
+    const names = patch.parameters.map(({ name }: { name: string }) => name);
+    expect(names).toEqual(expect.arrayContaining(['dryRun', 'fieldValidation', 'fieldManager', 'force']));
+    const refs = JSON.stringify(json).matchAll(/"#\/definitions\/([^"]+)"/g);
+    expect([...refs].filter(([, name]) => !json.definitions[name!])).toEqual([]);
+  });
+
+  it('v2 comes as protobuf, compressed, and not again', async () => {
+    const whole = await ask('/openapi/v2', gnostic);
+    expect(whole.headers['content-type']).toBe('application/com.github.proto-openapi.spec.v2.v1.0+protobuf');
+    const small = await ask('/openapi/v2', { ...gnostic, 'accept-encoding': 'gzip' });
+    expect(small.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(small.bytes).equals(whole.bytes)).toBe(true);
+    expect((await ask('/openapi/v2', { ...gnostic, 'if-none-match': whole.headers.etag! })).code).toBe(304);
+  });
+
+  it('v3 has an index of documents by group, each at an address of its own', async () => {
+    const { paths } = (await ask('/openapi/v3')).json;
+    const address: string = paths['apis/apps/v1'].serverRelativeURL;
+    expect(address).toMatch(/^\/openapi\/v3\/apis\/apps\/v1\?hash=[0-9A-F]{64}$/);
+    const { json, headers } = await ask(address);
+    expect(headers['cache-control']).toBe('public, immutable');
+    const { Deployment } = Object.fromEntries(
+      Object.entries(json.components.schemas).map(([name, schema]) => [name.split('.').at(-1)!, schema]),
+    ) as Record<string, object>;
+    expect(Deployment).toMatchObject({ properties: { spec: { allOf: [{ $ref: expect.stringContaining('DeploymentSpec') }] } } });
+    const refs = JSON.stringify(json).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
+    expect([...refs].filter(([, name]) => !json.components.schemas[name!])).toEqual([]);
+    const old = await ask('/openapi/v3/apis/apps/v1?hash=ABC');
+    expect([old.code, old.headers.location]).toEqual([301, address]);
+    expect((await ask('/openapi/v3/apis/nothing/v1')).code).toBe(404);
+  });
+
+  it('has the schema of a kind that a definition adds, and another hash', async () => {
+    const { json } = await ask('/openapi/v3/apis/toys.example.com/v1');
+    expect(json.components.schemas['com.example.toys.v1.Toy']).toMatchObject({
+      properties: { spec: { properties: { size: { type: 'integer' } } }, metadata: { allOf: expect.anything() } },
+      'x-kubernetes-group-version-kind': [{ group: 'toys.example.com', version: 'v1', kind: 'Toy' }],
+    });
+  });
+
+  it('is refused in a form that it does not have', async () => {
+    expect((await ask('/openapi/v2', { accept: 'text/html' })).code).toBe(406);
+    expect((await ask('/openapi/v3/api/v1', gnostic)).code).toBe(406);
   });
 });
 

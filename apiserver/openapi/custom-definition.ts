@@ -1,0 +1,45 @@
+import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
+import { definitionName } from './definition-names.ts';
+import { type GroupVersionKind, GVK, type OpenApiVersion, reference, type Schema } from './definitions.ts';
+
+/** The members of a schema that readers of OpenAPI v2 understand. */
+const plain: ReadonlySet<string> = new Set(['description', 'title', 'type', 'format', 'required', 'enum', 'pattern']);
+
+/**
+ * The definition of a kind that users added: what its definition says, with the members that every object has. Without
+ * a schema it is an object of anything. Pure.
+ */
+export function customDefinition(schema: JsonObject | undefined, gvk: GroupVersionKind, version: OpenApiVersion): Schema {
+  if (!schema || (schema['x-kubernetes-preserve-unknown-fields'] === true && !schema.properties))
+    return { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, [GVK]: [gvk] };
+  const told = version === 2 ? simplified(schema) : (schema as Schema);
+  const properties = {
+    ...(isJsonObject(told.properties) ? told.properties : {}),
+    apiVersion: { type: 'string', description: 'The group and version of the kind.' },
+    kind: { type: 'string', description: 'The name of the kind.' },
+    metadata: reference(definitionName('berth.meta.v1.ObjectMeta'), version, 'Name, namespace, labels and so on.'),
+  };
+  return { ...told, type: 'object', properties, [GVK]: [gvk] };
+}
+
+/**
+ * As OpenAPI v2 can say it: no alternatives and no null. What holds fields of no schema, or values of several types,
+ * has no type, since readers of v2 refuse what a type does not have.
+ */
+function simplified(schema: JsonObject): Schema {
+  const kept: Schema = {};
+  for (const [name, value] of Object.entries(schema)) {
+    if (plain.has(name)) kept[name] = value;
+    else if (name.startsWith('x-kubernetes-') && name !== 'x-kubernetes-validations') kept[name] = value;
+    else if (name === 'items' && isJsonObject(value)) kept.items = simplified(value);
+    else if (name === 'additionalProperties') kept[name] = isJsonObject(value) ? simplified(value) : value;
+    else if (name === 'properties' && isJsonObject(value))
+      kept.properties = Object.fromEntries(
+        Object.entries(value).map(([key, each]) => [key, isJsonObject(each) ? simplified(each) : {}]),
+      );
+  }
+  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true || schema['x-kubernetes-embedded-resource'] === true;
+  if (isOpen || schema.nullable === true || schema['x-kubernetes-int-or-string'] === true)
+    for (const name of ['type', 'format', 'properties', 'items', 'required', 'additionalProperties']) delete kept[name];
+  return kept;
+}
