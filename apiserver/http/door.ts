@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { stringify } from 'yaml';
 import { type ApiError, asApiError, notFound } from '../../api/errors/index.ts';
@@ -12,6 +14,7 @@ import { joinWarnings } from '../calls/warnings.ts';
 import type { AnonymousCalls } from '../limits/anonymous-calls.ts';
 import type { Registry } from '../registry/registry.ts';
 import { serverVersion } from '../server-version.ts';
+import type { Tunnels } from '../tunnel/tunnels.ts';
 import { joinPieces } from '../verbs/pieces.ts';
 import type { Verbs } from '../verbs/verbs.ts';
 import { contentTypes, negotiate, type Wanted } from './accept.ts';
@@ -25,11 +28,15 @@ import { readBody } from './read-body.ts';
 import { listOptionsOf } from './read-query.ts';
 import { type ResourceRequest, type Route, routeOf } from './resource-routes.ts';
 import { httpCodeOf, type StatusSubject, statusOf } from './status-object.ts';
+import type { StreamRoute } from './streams/stream-route.ts';
+import { streamRouteOf } from './streams/stream-routes.ts';
+import { Upgrade, UpgradeCall } from './streams/upgrade.ts';
 import { HttpWatchSink, jsonEventsAs } from './watch-stream.ts';
 
 export interface HttpDoorOptions extends CallChainOptions {
   readonly registry: Registry;
   readonly verbs: Verbs;
+  readonly tunnels: Tunnels;
   readonly meters: CallMeters;
   readonly anonymous: AnonymousCalls;
   readonly log: Logger;
@@ -50,6 +57,7 @@ interface Passing {
   readonly call: HttpCall;
   readonly context: OpenCall;
   readonly meter: CallMeter;
+  readonly upgrade: Upgrade | undefined;
 }
 
 /**
@@ -75,10 +83,19 @@ export class HttpDoor {
     });
   }
 
-  async #serve(request: HttpRequest, response: HttpResponse): Promise<void> {
+  /** Serves a request that wants another protocol on its connection; where there is none, as any other. */
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    const upgrade = new Upgrade(request, socket, head);
+    this.#serve(request, upgrade.response, upgrade).catch((error: unknown) => {
+      this.#options.log.error({ err: error }, 'a request failed by a fault of this server');
+      socket.destroy();
+    });
+  }
+
+  async #serve(request: HttpRequest, response: HttpResponse, upgrade?: Upgrade): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://door');
     if (healthPaths.has(url.pathname)) return this.#answerHealth(url.pathname, request, response);
-    let found: { readonly of: ResourceRequest; readonly route: Route } | undefined;
+    let found: { readonly of: ResourceRequest; readonly route: Route | StreamRoute } | undefined;
     let refused: unknown;
     let subject: StatusSubject = {};
     try {
@@ -88,27 +105,29 @@ export class HttpDoor {
         subject = { group, resource, name };
         const store = findResource(this.#options.registry.stores, path.target);
         const of: ResourceRequest = { request, store, target: path.target, query: url.searchParams };
-        found = { of, route: routeOf(of, this.#options.verbs) };
+        found = { of, route: streamRouteOf(of, this.#options) ?? routeOf(of, this.#options.verbs) };
       }
     } catch (error) {
       // The caller has to be known before it is told.
       refused = error;
     }
-    const isStream = found?.route.of === 'watch';
-    const call = new HttpCall(found?.route.method ?? KINDS, request, response);
+    const isStream = found?.route.of === 'watch' || found?.route.of === 'stream';
+    const method = found?.route.method ?? KINDS;
+    const call = upgrade ? new UpgradeCall(method, upgrade) : new HttpCall(method, request, response);
     const context = new OpenCall(call, this.#options, isStream);
     const meter = this.#meterOf(call.method, isStream);
-    const passing: Passing = { request, response, call, context, meter };
+    const passing: Passing = { request, response, call, context, meter, upgrade };
     const beganAt = meter.begin();
     let code = codes.OK as number;
     try {
       if (found?.route.of === 'watch') await this.#watch(passing, found.of);
+      else if (found?.route.of === 'stream') await this.#stream(passing, found.route);
       else {
         this.#chain.beginUnary(context);
         if (refused !== undefined) throw refused;
         if (!found) this.#answerPath(passing, url.pathname);
         else if (found.route.of === 'list') await this.#list(passing, found.of);
-        else await this.#unary(passing, found.of, found.route);
+        else await this.#unary(passing, found.of, found.route as Route);
       }
       context.audited?.ended();
     } catch (error) {
@@ -164,6 +183,13 @@ export class HttpDoor {
     }
   }
 
+  async #stream({ request, response, context, upgrade }: Passing, route: StreamRoute): Promise<void> {
+    context.identify();
+    this.#chain.enter(context, 'stream');
+    const prepared = this.#chain.prepare(context, () => route.prepare(context));
+    await prepared.run({ request, response, upgrade, context });
+  }
+
   #itemForm({ as }: Wanted, query: URLSearchParams): ItemForm {
     if (as === undefined) return wholeObjects;
     if (as !== 'Table') return partialObjects;
@@ -199,11 +225,12 @@ export class HttpDoor {
   }
 
   /** Answers with a Status, and gives the code of gRPC for it. */
-  #refuse({ request, response, call, context }: Passing, error: unknown, subject: StatusSubject): number {
+  #refuse({ request, response, call, context, upgrade }: Passing, error: unknown, subject: StatusSubject): number {
     const { requestId } = context;
     const user = context.isIdentified ? context.identity.user : undefined;
     const known: ApiError = judgeError(this.#options.log, asApiError(error) ?? error, { method: call.method, requestId, user });
     context.audited?.ended(known);
+    if (upgrade?.isSwitched) return codes[known.code];
     if (response.headersSent || response.destroyed) response.destroy();
     else {
       const status = statusOf(known, subject);

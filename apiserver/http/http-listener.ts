@@ -30,6 +30,7 @@ const mostConnections = 4_096;
 /** Listens for HTTP/1.1 and HTTP/2, over TLS alone. Rejects where the address cannot be had. */
 export async function openHttpListener({ listen, certificates, door, log }: HttpListenerOptions): Promise<HttpListener> {
   const server = createServer(certificates.serving(), door);
+  server.on('upgrade', (request, socket, head) => door.upgrade(request, socket as Socket, head));
   server.maxConnections = mostConnections;
   const connections = new OpenConnections(server);
   const endRenewals = certificates.observe(() => server.setSecureContext(contextOf(certificates.serving())));
@@ -91,6 +92,10 @@ class OpenConnections {
     server.on('session', (session: ServerHttp2Session) => {
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));
+    });
+    server.on('upgrade', (_request, socket: Socket) => {
+      this.#busy.add(socket);
+      socket.once('close', () => this.#busy.delete(socket));
     });
     server.on('request', (request, response) => {
       if (request.httpVersionMajor > 1) return;

@@ -134,7 +134,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     isServing = serving;
     setHealth(serving);
   };
-  const door = new HttpDoor({ ...calls.options, registry, verbs: core.verbs, now: options.now, isServing: () => isServing });
+  const door = new HttpDoor({ ...calls.options, registry, ...core, now: options.now, isServing: () => isServing });
   return { server, refusals, door, setServing };
 }
 

@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { image, isRunning, type Machine, podWhere, type RunningAgent, startAgent, startMachine, until } from './agent-harness.ts';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+
+// What streams from pods over Kubernetes' HTTP API; a real agent, containers in memory.
+let server: RunningServer;
+let machine: Machine;
+let agent: RunningAgent;
+const pods = '/api/v1/namespaces/default/pods';
+
+beforeAll(async () => {
+  server = await startServer({ kubernetesListen: '127.0.0.1:0' });
+  machine = await startMachine();
+  agent = startAgent(server, machine, 'n1');
+  await until('node', () => server.client.nodes.get({ name: 'n1' }).catch(() => undefined));
+  const app = { name: 'app', image, command: ['sleep', '1000'] };
+  await create('one', [app]);
+  await create('two', [app, { ...app, name: 'side' }]);
+  await podWhere(server.client, 'one', isRunning);
+  const { id } = machine.fake.container('one', 'app');
+  for (const line of ['first', 'second', 'third']) machine.fake.writeLog(id, line);
+});
+afterAll(async () => {
+  await agent.stop();
+  await server.stop();
+  await machine.remove();
+  await server.remove();
+});
+
+const create = (name: string, containers: object[]) =>
+  server.client.pods.create({ metadata: { namespace: 'default', name }, spec: { nodeName: 'n1', containers } });
+
+async function open(path: string, { method = 'GET', headers = {} }: { method?: string; headers?: object } = {}) {
+  const [host, port] = server.info.kubernetes!.split(':');
+  const { ca, cert, key } = server.admin;
+  const call = request({ host, port, path, method, ca, cert, key, agent: false, headers: { ...headers } });
+  call.end();
+  const [response] = (await once(call, 'response')) as [IncomingMessage];
+  return response;
+}
+
+async function ask(path: string, asked?: Parameters<typeof open>[1]) {
+  const response = await open(path, asked);
+  const pieces: Buffer[] = [];
+  for await (const piece of response) pieces.push(piece as Buffer);
+  const text = Buffer.concat(pieces).toString();
+  return { code: response.statusCode, text, type: response.headers['content-type'] };
+}
+
+describe('a log', () => {
+  it('is plain text', async () => {
+    expect(await ask(`${pods}/one/log`)).toEqual({ code: 200, text: 'first\nsecond\nthird\n', type: 'text/plain' });
+  });
+
+  it('may be asked for by its last lines', async () => {
+    expect((await ask(`${pods}/one/log?tailLines=1&container=app`)).text).toBe('third\n');
+  });
+
+  it('that is followed goes on with what is written later', async () => {
+    const response = await open(`${pods}/one/log?follow=true&tailLines=1`);
+    const pieces = response[Symbol.asyncIterator]();
+    let text = String((await pieces.next()).value);
+    machine.fake.writeLog(machine.fake.container('one', 'app').id, 'fourth');
+    while (!text.includes('fourth')) text += String((await pieces.next()).value);
+    expect(text).toBe('third\nfourth\n');
+    response.destroy();
+  });
+
+  it.each([
+    ['of one of several containers', 'two/log', 400, 'a container name must be specified for pod two, choose one of: [app side]'],
+    ['of an unknown container', 'one/log?container=db', 400, 'container db is not valid for pod one'],
+    ['of an unknown pod', 'none/log', 404, 'not found'],
+    ['with a bad number of lines', 'one/log?tailLines=-1', 422, 'must be greater than or equal to 0'],
+    ['with a time that is none', 'one/log?sinceTime=yesterday', 400, 'RFC 3339'],
+  ])('%s is refused with a Status', async (_, path, code, message) => {
+    const answer = await ask(`${pods}/${path}`);
+    expect(answer).toMatchObject({ code, type: 'application/json' });
+    expect(JSON.parse(answer.text)).toMatchObject({ kind: 'Status', message: expect.stringContaining(message) });
+  });
+
+  it('needs the right to it', async () => {
+    expect(await ask(`${pods}/one/log`, { headers: { 'impersonate-user': 'bob' } })).toMatchObject({ code: 403 });
+  });
+});
+
+it('a request that wants another protocol where there is none is answered as any other', async () => {
+  const headers = { connection: 'Upgrade', upgrade: 'websocket' };
+  expect(await ask(`${pods}/one`, { headers })).toMatchObject({ code: 200, type: 'application/json' });
+  expect(await ask(`${pods}/none`, { headers })).toMatchObject({ code: 404 });
+});
