@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
 import { image, isRunning, type Machine, podWhere, type RunningAgent, startAgent, startMachine, until } from './agent-harness.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 
@@ -90,4 +91,59 @@ it('a request that wants another protocol where there is none is answered as any
   const headers = { connection: 'Upgrade', upgrade: 'websocket' };
   expect(await ask(`${pods}/one`, { headers })).toMatchObject({ code: 200, type: 'application/json' });
   expect(await ask(`${pods}/none`, { headers })).toMatchObject({ code: 404 });
+});
+
+describe.each(['exec', 'attach'])('%s over a WebSocket', (verb) => {
+  /** Collects what each channel says until the server closes; `typed` is sent first. */
+  async function run(query: string, protocol: string, typed: (Buffer | string)[] = [], headers = {}) {
+    const { ca, cert, key } = server.admin;
+    const url = `wss://${server.info.kubernetes}${pods}/one/${verb}?${query}`;
+    const ws = new WebSocket(url, protocol, { ca, cert, key, headers });
+    const heard: Record<number, string> = {};
+    ws.on('message', (data: Buffer, isBinary: boolean) => {
+      const channel = isBinary ? data[0]! : data[0]! - 48;
+      const bytes = isBinary ? data.subarray(1) : Buffer.from(data.subarray(1).toString(), 'base64');
+      heard[channel] = (heard[channel] ?? '') + bytes;
+    });
+    const refused = once(ws, 'unexpected-response').then(([, response]) => (response as IncomingMessage).statusCode);
+    const opened = await Promise.race([once(ws, 'open').then(() => undefined), refused]);
+    if (opened !== undefined) return { refused: opened };
+    for (const each of typed) ws.send(each);
+    const [code] = await once(ws, 'close');
+    return { heard, code, protocol: ws.protocol };
+  }
+  const flags = 'stdin=1&stdout=1&stderr=1&command=cat';
+  const close = Buffer.from([255, 0]);
+
+  it('carries input and output, and says that all went well', async () => {
+    machine.fake.onExec(() => ({ echo: true, stderr: 'oops' }));
+    const result = await run(flags, 'v5.channel.k8s.io', [Buffer.from('\0hello'), close]);
+    expect(result).toMatchObject({ code: 1000, protocol: 'v5.channel.k8s.io', heard: { 1: 'hello' } });
+    expect(JSON.parse(result.heard![3]!)).toEqual({ metadata: {}, status: 'Success' });
+    if (verb === 'exec') expect(result.heard![2]).toBe('oops');
+  });
+
+  it('is the same in base64, for clients that know text alone', async () => {
+    machine.fake.onExec(() => ({ stdout: 'hello', exitCode: 3 }));
+    machine.fake.onAttach(() => ({ stdout: 'hello' }));
+    const result = await run('stdout=1&command=x', 'v4.base64.channel.k8s.io');
+    expect(result.heard![1]).toBe('hello');
+    const { reason, details } = JSON.parse(result.heard![3]!);
+    expect([reason, details]).toEqual(
+      verb === 'exec' ? ['NonZeroExitCode', { causes: [{ reason: 'ExitCode', message: '3' }] }] : [undefined, undefined],
+    );
+  });
+
+  it.each([
+    ['without rights', flags, 'v4.channel.k8s.io', { 'impersonate-user': 'bob' }, 403],
+    ['of an unknown container', `${flags}&container=db`, 'v4.channel.k8s.io', {}, 400],
+    ['without a stream', 'command=x', 'v4.channel.k8s.io', {}, 400],
+    ['in an unknown subprotocol', flags, 'v9.channel.k8s.io', {}, 400],
+  ])('%s is refused before the connection is given away', async (_, query, protocol, headers, code) => {
+    expect(await run(query, protocol, [], headers)).toEqual({ refused: code });
+  });
+
+  it('needs a connection that is upgraded', async () => {
+    expect(await ask(`${pods}/one/${verb}?${flags}`, { method: 'POST' })).toMatchObject({ code: 400 });
+  });
 });

@@ -1,6 +1,7 @@
 import type { Tunnels } from '../../tunnel/tunnels.ts';
 import type { ResourceRequest } from '../resource-routes.ts';
 import { logRoute } from './pod-log.ts';
+import { commandRoute } from './remote-command.ts';
 import type { StreamRoute } from './stream-route.ts';
 
 export interface StreamRouteDeps {
@@ -13,5 +14,7 @@ export function streamRouteOf(of: ResourceRequest, { tunnels }: StreamRouteDeps)
   if (store.id !== 'Pod' || target.name === '' || target.rest !== '') return undefined;
   const deps = { pods: store, tunnels };
   if (target.subresource === 'log' && request.method === 'GET') return logRoute(of, deps);
+  const isCommand = target.subresource === 'exec' || target.subresource === 'attach';
+  if (isCommand && (request.method === 'GET' || request.method === 'POST')) return commandRoute(of, deps);
   return undefined;
 }
