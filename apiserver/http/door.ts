@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { stringify } from 'yaml';
 import { type ApiError, asApiError } from '../../api/errors/index.ts';
@@ -10,6 +12,7 @@ import { REQUEST_ID } from '../calls/request-id.ts';
 import { joinWarnings } from '../calls/warnings.ts';
 import type { AnonymousCalls } from '../limits/anonymous-calls.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { Tunnels } from '../tunnel/tunnels.ts';
 import { joinPieces } from '../verbs/pieces.ts';
 import type { Verbs } from '../verbs/verbs.ts';
 import { contentTypes, negotiate, prefersProtobuf, type Wanted } from './accept.ts';
@@ -35,11 +38,15 @@ import {
 } from './resource-routes.ts';
 import { httpCodeOf, type StatusSubject, statusOf } from './status-object.ts';
 import { statusProtobuf } from './status-protobuf.ts';
+import type { StreamRoute } from './streams/stream-route.ts';
+import { streamRouteOf } from './streams/stream-routes.ts';
+import { Upgrade, UpgradeCall } from './streams/upgrade.ts';
 import { HttpWatchSink, jsonEventsAs, jsonWriting } from './watch-stream.ts';
 
 export interface HttpDoorOptions extends CallChainOptions {
   readonly registry: Registry;
   readonly verbs: Verbs;
+  readonly tunnels: Tunnels;
   readonly meters: CallMeters;
   readonly anonymous: AnonymousCalls;
   readonly log: Logger;
@@ -55,7 +62,7 @@ const KINDS = '/berth.meta.v1.Objects/Kinds';
 /** A route, and what it was found for: the verbs of kept objects have a store. */
 type Found =
   | ((UnaryRoute | DocumentRoute) & { readonly asked: ActionRequest })
-  | (ListRoute & { readonly asked: ResourceRequest });
+  | ((ListRoute | StreamRoute) & { readonly asked: ResourceRequest });
 
 /** One call on its way through the door. */
 interface Passing {
@@ -64,6 +71,7 @@ interface Passing {
   readonly call: HttpCall;
   readonly context: OpenCall;
   readonly meter: CallMeter;
+  readonly upgrade: Upgrade | undefined;
 }
 
 /**
@@ -91,7 +99,16 @@ export class HttpDoor {
     });
   }
 
-  async #serve(request: HttpRequest, response: HttpResponse): Promise<void> {
+  /** Serves a request that wants another protocol on its connection; where there is none, as any other. */
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    const upgrade = new Upgrade(request, socket, head);
+    this.#serve(request, upgrade.response, upgrade).catch((error: unknown) => {
+      this.#options.log.error({ err: error }, 'a request failed by a fault of this server');
+      socket.destroy();
+    });
+  }
+
+  async #serve(request: HttpRequest, response: HttpResponse, upgrade?: Upgrade): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://door');
     if (isPublicPath(url.pathname)) return this.#answerPublic(url, request, response);
     let found: Found | undefined;
@@ -108,15 +125,17 @@ export class HttpDoor {
       // The caller has to be known before it is told.
       refused = error;
     }
-    const isStream = found?.of === 'watch';
-    const call = new HttpCall(found?.method ?? KINDS, request, response);
+    const isStream = found?.of === 'watch' || found?.of === 'stream';
+    const method = found?.method ?? KINDS;
+    const call = upgrade ? new UpgradeCall(method, upgrade) : new HttpCall(method, request, response);
     const context = new OpenCall(call, this.#options, isStream);
     const meter = this.#meterOf(call.method, isStream);
-    const passing: Passing = { request, response, call, context, meter };
+    const passing: Passing = { request, response, call, context, meter, upgrade };
     const beganAt = meter.begin();
     let code = codes.OK as number;
     try {
       if (found?.of === 'watch') await this.#watch(passing, found.asked);
+      else if (found?.of === 'stream') await this.#stream(passing, found);
       else {
         this.#chain.beginUnary(context);
         if (refused !== undefined) throw refused;
@@ -139,7 +158,7 @@ export class HttpDoor {
     const action = actionRoute(asked, actions);
     if (action) return { ...action, asked };
     const of = { ...asked, store: findResource(registry.stores, asked.target) };
-    return { ...routeOf(of, verbs), asked: of };
+    return { ...(streamRouteOf(of, this.#options) ?? routeOf(of, verbs)), asked: of };
   }
 
   async #unary(
@@ -208,6 +227,13 @@ export class HttpDoor {
     return answerAs(this.#itemForm(wanted, query), writers[wanted.type]);
   }
 
+  async #stream({ request, response, context, upgrade }: Passing, route: StreamRoute): Promise<void> {
+    context.identify();
+    this.#chain.enter(context, 'stream');
+    const prepared = this.#chain.prepare(context, () => route.prepare(context));
+    await prepared.run({ request, response, upgrade, context });
+  }
+
   #itemForm({ as }: Wanted, query: URLSearchParams): ItemForm {
     if (as === undefined) return wholeObjects;
     if (as !== 'Table') return partialObjects;
@@ -256,11 +282,12 @@ export class HttpDoor {
   }
 
   /** Answers with a Status, and gives the code of gRPC for it. */
-  #refuse({ request, response, call, context }: Passing, error: unknown, subject: StatusSubject): number {
+  #refuse({ request, response, call, context, upgrade }: Passing, error: unknown, subject: StatusSubject): number {
     const { requestId } = context;
     const user = context.isIdentified ? context.identity.user : undefined;
     const known: ApiError = judgeError(this.#options.log, asApiError(error) ?? error, { method: call.method, requestId, user });
     context.audited?.ended(known);
+    if (upgrade?.isSwitched) return codes[known.code];
     if (response.headersSent || response.destroyed) response.destroy();
     else {
       const status = statusOf(known, subject);

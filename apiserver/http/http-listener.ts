@@ -40,6 +40,7 @@ export async function openHttpListener(options: HttpListenerOptions): Promise<Ht
   const { listen, certificates, door, bounds, arrivals, advertise, log } = options;
   const tls = { ...defaultTls, ...options.tls };
   const server = createServer(certificates.serving(), door, tls);
+  server.on('upgrade', (request, socket, head) => door.upgrade(request, socket as Socket, head));
   const connections = new OpenConnections(server);
   const bounded = boundConnections(server, bounds, arrivals);
   const endRenewals = certificates.observe(() => server.setSecureContext(contextOf(certificates.serving(), tlsContext(tls))));
@@ -107,6 +108,10 @@ class OpenConnections {
     server.on('session', (session: ServerHttp2Session) => {
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));
+    });
+    server.on('upgrade', (_request, socket: Socket) => {
+      this.#busy.add(socket);
+      socket.once('close', () => this.#busy.delete(socket));
     });
     server.on('request', (request, response) => {
       if (request.httpVersionMajor > 1) return;

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { HttpDoor, HttpDoorOptions } from './door.ts';
 import type { HttpRequest, HttpResponse } from './http-call.ts';
 
@@ -13,17 +15,23 @@ export class LazyDoor {
 
   /** Serves a request. Never throws. */
   handle(request: HttpRequest, response: HttpResponse): void {
+    this.#with(response, (door) => door.handle(request, response));
+  }
+
+  /** Serves a request that wants another protocol on its connection. Never throws. */
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    this.#with(socket, (door) => door.upgrade(request, socket, head));
+  }
+
+  #with(answer: Pick<Socket, 'destroy'>, serve: (door: HttpDoor) => void): void {
     if (this.#door) {
-      this.#door.handle(request, response);
+      serve(this.#door);
       return;
     }
-    this.load().then(
-      (door) => door.handle(request, response),
-      (error: unknown) => {
-        this.#options.log.error({ err: error }, "the code for Kubernetes' clients cannot be loaded");
-        response.destroy();
-      },
-    );
+    this.load().then(serve, (error: unknown) => {
+      this.#options.log.error({ err: error }, "the code for Kubernetes' clients cannot be loaded");
+      answer.destroy();
+    });
   }
 
   load(): Promise<HttpDoor> {

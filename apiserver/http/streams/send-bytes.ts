@@ -1,0 +1,28 @@
+import type { Writable } from 'node:stream';
+import { callCancelled } from '../../../api/errors/index.ts';
+import { stopping } from '../../tunnel/forward.ts';
+
+/** Writes and resolves when the bytes have left this process. Throws CANCELLED when the other side is gone. */
+export function sendBytes(to: Writable, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted || to.destroyed) {
+      reject(to.destroyed ? callCancelled() : stopping());
+      return;
+    }
+    const done = (error?: Error | null): void => {
+      to.removeListener('close', gone);
+      signal.removeEventListener('abort', aborted);
+      if (error) reject(callCancelled());
+      else resolve();
+    };
+    const gone = (): void => done(callCancelled());
+    const aborted = (): void => {
+      to.removeListener('close', gone);
+      signal.removeEventListener('abort', aborted);
+      reject(stopping());
+    };
+    to.once('close', gone);
+    signal.addEventListener('abort', aborted);
+    to.write(bytes, done);
+  });
+}

@@ -1,0 +1,63 @@
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { HttpCall, type HttpRequest, type HttpResponse } from '../http-call.ts';
+
+/** A request that wants another protocol on its connection; until it is granted, it is answered as any other. */
+export class Upgrade {
+  readonly request: IncomingMessage;
+  readonly socket: Socket;
+  /** What the client has sent behind its request. */
+  readonly head: Buffer;
+  readonly response: ServerResponse;
+  #isSwitched = false;
+
+  constructor(request: IncomingMessage, socket: Socket, head: Buffer) {
+    this.request = request;
+    this.socket = socket;
+    this.head = head;
+    this.response = new ServerResponse(request);
+    this.response.assignSocket(socket);
+    // Nothing reads further requests from this connection.
+    this.response.shouldKeepAlive = false;
+    this.response.once('finish', () => {
+      if (!this.#isSwitched) socket.end();
+    });
+    socket.on('error', () => {});
+  }
+
+  /** Whether the connection speaks the other protocol, in which errors are told from then on. */
+  get isSwitched(): boolean {
+    return this.#isSwitched;
+  }
+
+  /** What the client wants, in lower case: "websocket", "spdy/3.1". */
+  get protocol(): string {
+    return this.request.headers.upgrade?.toLowerCase() ?? '';
+  }
+
+  /** Takes the connection; the caller answers the request on it. */
+  take(): Socket {
+    this.#isSwitched = true;
+    this.response.detachSocket(this.socket);
+    return this.socket;
+  }
+}
+
+/** A call whose connection may be taken from its answer: it lasts as long as the connection. */
+export class UpgradeCall extends HttpCall {
+  readonly #socket: Socket;
+
+  constructor(method: string, { request, response, socket }: Upgrade) {
+    super(method, request as HttpRequest, response as HttpResponse);
+    this.#socket = socket;
+  }
+
+  override get isCancelled(): boolean {
+    return this.#socket.destroyed;
+  }
+
+  override onCancelled(listener: () => void): () => void {
+    this.#socket.on('close', listener);
+    return () => void this.#socket.removeListener('close', listener);
+  }
+}
