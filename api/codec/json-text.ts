@@ -132,8 +132,16 @@ const varints: ReadonlySet<string> = new Set(['bool', 'int32', 'uint32', 'int64'
 const wireOf = ({ type }: Field): number => (varints.has(type) ? VARINT : type === 'double' ? 1 : LENGTH_DELIMITED);
 
 /** The value of a map's entry that leaves it out. */
-const emptyOf = ({ type }: Field): string =>
-  type === 'bool' ? 'false' : varints.has(type) || type === 'double' ? '0' : type === 'string' || type === 'bytes' ? '""' : '{}';
+const emptyOf = ({ type, resolvedType }: Field): string =>
+  resolvedType?.name === 'ExtraValue'
+    ? '[]'
+    : type === 'bool'
+      ? 'false'
+      : varints.has(type) || type === 'double'
+        ? '0'
+        : type === 'string' || type === 'bytes'
+          ? '""'
+          : '{}';
 
 function writerOfValue(field: Field, isOpenContent: boolean): Writer {
   const { resolvedType } = field;
@@ -192,6 +200,10 @@ function messageValue(type: Type, isMicro: boolean, isInline: boolean): Writer {
     case 'berth.meta.v1.FieldsV1':
     case 'berth.meta.v1.RawExtension':
       return readRaw;
+    case 'berth.authentication.v1.ExtraValue':
+    case 'berth.authorization.v1.ExtraValue':
+    case 'berth.certificates.v1.ExtraValue':
+      return readTexts;
     default:
   }
   let writer: Writer | undefined;
@@ -266,4 +278,16 @@ function readRaw(input: WireInput, end: number): string {
   }
   input.leave(to);
   return text;
+}
+
+/** Kubernetes' ExtraValue: a list of texts. */
+function readTexts(input: WireInput, end: number): string {
+  const to = input.enter(end);
+  const texts: string[] = [];
+  while (input.at < to) {
+    if (input.uint32() !== tagOf(1, LENGTH_DELIMITED)) twice();
+    texts.push(JSON.stringify(input.string(to)));
+  }
+  input.leave(to);
+  return `[${texts.join(',')}]`;
 }

@@ -23,7 +23,7 @@ export class LazyDoor {
     this.#with(socket, (door) => door.upgrade(request, socket, head));
   }
 
-  #with(answer: Pick<Socket, 'destroy'>, serve: (door: HttpDoor) => void): void {
+  #with(answer: { destroy(): unknown }, serve: (door: HttpDoor) => void): void {
     if (this.#door) {
       serve(this.#door);
       return;
