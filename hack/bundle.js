@@ -29,6 +29,8 @@ export async function bundleProgram(folder) {
     },
     platform: 'node',
     external: ['lmdb'], // Native.
+    // Native helpers that ws would look for: it does without them.
+    transform: { define: { 'process.env.WS_NO_BUFFER_UTIL': '"1"', 'process.env.WS_NO_UTF_8_VALIDATE': '"1"' } },
     plugins: [withoutSsh],
     checks: { ineffectiveDynamicImport: false },
   });

@@ -113,7 +113,7 @@ describe('a Job', () => {
     expect(await statusOf('rest')).not.toHaveProperty('startTime');
     await jobs.patch(at('rest'), { spec: { suspend: false } });
     await expect.poll(async () => (await podsOf('rest')).length, patience).toBe(2);
-    expect(await statusOf('rest')).toMatchObject({ failed: 0, startTime: {} });
+    await expect.poll(() => statusOf('rest'), patience).toMatchObject({ failed: 0, startTime: {} });
     await jobs.delete(at('rest'));
     await expect.poll(async () => (await podsOf('rest')).length, patience).toBe(0);
   }, 40_000);

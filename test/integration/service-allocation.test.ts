@@ -191,7 +191,7 @@ test('writes of one stream that need each other’s addresses see them given and
   ];
   const errors: string[] = [];
   for await (const { error } of server.client.objects.bulk(writes)) if (error) errors.push(error.message);
-  expect(errors).toHaveLength(1);
+  expect(errors, errors.join('\n')).toHaveLength(1);
   // Items of different objects have no order among each other.
   const made = (await listServices(server.client)).find(({ spec }) => spec?.clusterIP === '10.60.0.99')?.metadata?.name;
   expect(['x', 'y']).toContain(made);
