@@ -126,8 +126,8 @@ export interface DoorTransport {
   readonly events: EventEmitter;
   /** Begins the TLS handshake. */
   readonly inject: (socket: Socket) => void;
-  /** Whether HTTP/1.1 is spoken as well: then `begunWithout` is told of connections without HTTP/2. */
-  readonly begunWithout?: (incoming: Incoming) => void;
+  /** Whether HTTP/1.1 is spoken as well. */
+  readonly hasHttp1?: true;
 }
 
 /**
@@ -238,14 +238,13 @@ export class DoorConnections {
 
   #follow(events: EventEmitter): void {
     const { refusals } = this.#bounds;
-    const { begunWithout } = this.#transport;
+    const { hasHttp1 } = this.#transport;
     events.on('secureConnection', (socket: TLSSocket) => {
       const incoming = this.of(socket);
       if (!incoming) return;
       incoming.tls = socket;
-      if (socket.alpnProtocol === 'h2' || !begunWithout) return;
+      if (socket.alpnProtocol === 'h2' || !hasHttp1) return;
       this.within(incoming, this.#bounds.limits.prefaceMs, 'preface-timeout');
-      begunWithout(incoming);
     });
     events.on('session', (session: ServerHttp2Session) => this.#begun(session));
     events.on('stream', (stream: ServerHttp2Stream) => {

@@ -21,7 +21,7 @@ import type { AnswerForm } from './object-forms.ts';
 import type { ResourcePath } from './parse-path.ts';
 import { mediaTypeOf, objectBody } from './read-body.ts';
 import { writeOptionsOf } from './read-query.ts';
-import type { ActionRequest, DocumentRoute, UnaryRoute } from './resource-routes.ts';
+import { type ActionRequest, type DocumentRoute, notThere, type UnaryRoute } from './resource-routes.ts';
 import { successOf } from './status-object.ts';
 import { findVirtual, type VirtualResource } from './virtual-resources.ts';
 
@@ -199,9 +199,4 @@ function checkPlace({ namespaced, resource, verbs }: VirtualResource, { namespac
   if (place !== '' && !namespaced) throw unimplemented(`${resource} are in no namespace: leave "namespaces/${place}" out`);
   if (place === '' && namespaced && (name !== '' || verbs.includes('create')))
     throw unimplemented(`${resource} are in namespaces: name one in the path`);
-}
-
-function notThere({ request, target: { resource, name, subresource } }: ActionRequest): Error {
-  const what = subresource === '' ? (name === '' ? `the collection of ${resource}` : resource) : `${resource}/${subresource}`;
-  return unimplemented(`${request.method} is not served for ${what}`);
 }

@@ -2,9 +2,7 @@ import { groupOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { KindStores } from '../registry/kind-stores.ts';
 import { partsOfKind, type Resource, standardVerbs } from './subresources.ts';
-import { type VirtualResource, virtualResources } from './virtual-resources.ts';
-
-export type { VirtualResource };
+import { virtualResources } from './virtual-resources.ts';
 
 export type ServedStores = Pick<KindStores, 'versionsOf' | 'find'> & Iterable<{ readonly id: string; readonly kind: Kind }>;
 
@@ -50,17 +48,17 @@ export function* servedKinds(stores: ServedStores): Generator<Kind> {
 }
 
 /** All that is served, as discovery tells of it. Made anew for each answer: kinds come and go. */
-export function servedGroups(stores: ServedStores, virtual: readonly VirtualResource[] = virtualResources): ServedGroups {
+export function servedGroups(stores: ServedStores): ServedGroups {
   const all = new Map<string, Resource[]>();
   const add = (groupVersion: string, resources: readonly Resource[]): void => {
     const known = all.get(groupVersion);
     if (known) known.push(...resources);
     else all.set(groupVersion, [...resources]);
   };
-  for (const { apiVersion, resource: name, singular: singularName, namespaced, kind, verbs } of virtual)
+  for (const { apiVersion, resource: name, singular: singularName, namespaced, kind, verbs } of virtualResources)
     add(apiVersion, [{ name, singularName, namespaced, kind, verbs }]);
   const isShadowed = ({ apiVersion, kind }: Kind): boolean =>
-    virtual.some((each) => each.apiVersion === apiVersion && each.kind === kind);
+    virtualResources.some((each) => each.apiVersion === apiVersion && each.kind === kind);
   for (const kind of servedKinds(stores)) if (!isShadowed(kind)) add(kind.apiVersion, resourcesOfKind(kind));
   const groups = new Map<string, Map<string, readonly Resource[]>>();
   for (const groupVersion of all.keys()) groups.set(groupOf(groupVersion), new Map());

@@ -19,7 +19,6 @@ import { contentTypes, negotiate, prefersProtobuf, type Wanted } from './accept.
 import { type ActionDeps, actionRoute } from './action-routes.ts';
 import { findResource } from './find-resource.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
-import { issuerDocument } from './issuer-documents.ts';
 import { sendList } from './list-stream.ts';
 import { type AnswerForm, answerAs, type ItemForm, jsonAnswer, partialObjects, tableRows, wholeObjects } from './object-forms.ts';
 import { parsePath } from './parse-path.ts';
@@ -87,7 +86,7 @@ export class HttpDoor {
   constructor(options: HttpDoorOptions) {
     this.#options = options;
     this.#chain = new CallChain(options);
-    this.#paths = new PathAnswers(options);
+    this.#paths = new PathAnswers({ ...options, tokenKeys: options.actions.tokenKeys });
   }
 
   /** Serves a request. Never throws: what fails is answered. */
@@ -99,7 +98,7 @@ export class HttpDoor {
     });
   }
 
-  /** Serves a request that wants another protocol on its connection; where there is none, as any other. */
+  /** Serves a request to switch the protocol of its connection. A refusal is a normal answer. */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     const upgrade = new Upgrade(request, socket, head);
     this.#serve(request, upgrade.response, upgrade).catch((error: unknown) => {
@@ -109,7 +108,7 @@ export class HttpDoor {
   }
 
   async #serve(request: HttpRequest, response: HttpResponse, upgrade?: Upgrade): Promise<void> {
-    const url = new URL(request.url ?? '/', 'http://door');
+    const url = urlOf(request);
     if (isPublicPath(url.pathname)) return this.#answerPublic(url, request, response);
     let found: Found | undefined;
     let refused: unknown;
@@ -139,10 +138,10 @@ export class HttpDoor {
       else {
         this.#chain.beginUnary(context);
         if (refused !== undefined) throw refused;
-        if (!found && !this.#answerIssuer(passing, url.pathname)) await this.#answerPath(passing, url);
-        else if (found?.of === 'unary') await this.#unary(passing, found.asked, found);
-        else if (found?.of === 'document') this.#document(passing, found);
-        else if (found) await this.#list(passing, found.asked);
+        if (!found) await this.#answerPath(passing, url);
+        else if (found.of === 'unary') await this.#unary(passing, found.asked, found);
+        else if (found.of === 'document') this.#document(passing, found);
+        else await this.#list(passing, found.asked);
       }
       context.audited?.ended();
     } catch (error) {
@@ -241,17 +240,6 @@ export class HttpDoor {
     return tableRows(include === 'None' || include === 'Object' ? include : 'Metadata', this.#options.now);
   }
 
-  #answerIssuer({ request, response, context }: Passing, path: string): boolean {
-    const { actions, now } = this.#options;
-    const document = request.method === 'GET' ? issuerDocument(path, actions.tokenKeys, now()) : undefined;
-    if (!document) return false;
-    context.authorizePath(path.replace(/\/$/, ''));
-    const body = Buffer.from(JSON.stringify(document.body));
-    this.#head(response, context, 200, document.contentType, { length: body.length });
-    response.end(body);
-    return true;
-  }
-
   /** What is no resource: discovery, OpenAPI, the version. */
   async #answerPath({ request, response, call, context }: Passing, { pathname, searchParams }: URL): Promise<void> {
     context.authorizePath(pathname);
@@ -339,12 +327,23 @@ export class HttpDoor {
   }
 }
 
+/** Never throws: "//" is a path as well, and "*" is none that there is. */
+function urlOf({ url: target = '/' }: HttpRequest): URL {
+  return new URL(`http://door${target.startsWith('/') ? '' : '/'}${target}`);
+}
+
 const protobufForm = ({ as }: Wanted) => (as === undefined ? wholeProtobuf : partialProtobuf);
 
 const writers = {
   json: (json: object): Buffer => Buffer.from(JSON.stringify(json)),
-  yaml: (json: object): Buffer => Buffer.from(stringify(json)),
+  yaml(json: object): Buffer {
+    const text = JSON.stringify(json);
+    return Buffer.from(text.length > MOST_YAML ? text : stringify(json));
+  },
 } as const;
+
+/** In characters. What is longer is written as JSON, which is YAML, too: laying it out would take too long. */
+const MOST_YAML = 64 * 1024;
 
 /** A warning as RFC 7234 has it: code, agent, quoted text. Headers hold no control characters, and ASCII alone. */
 function warningHeader(text: string): string {

@@ -22,9 +22,10 @@ export function boundConnections(server: Http2SecureServer, bounds: ConnectionBo
   const connections = new DoorConnections(bounds, {
     events: server,
     inject: (socket) => void server.emit('connection', socket),
-    begunWithout: () => {},
+    hasHttp1: true,
   });
-  forgetUpgraded(server, connections);
+  // An upgraded connection has no requests any more: no time runs for it.
+  server.on('upgrade', ({ socket }: { readonly socket: Socket }) => clearTimeout(connections.of(socket)?.timer));
   const unread = new UnreadAnswers();
   server.on('session', (session: ServerHttp2Session) => session.setTimeout(sessionIdleMs, () => session.close()));
   server.on('stream', (stream: ServerHttp2Stream) => arrivals.follow(stream));
@@ -48,24 +49,6 @@ export function boundConnections(server: Http2SecureServer, bounds: ConnectionBo
     });
   });
   return connections;
-}
-
-/** An upgraded connection has no requests any more: no time runs for it. A server without upgrades refuses them. */
-function forgetUpgraded(server: Http2SecureServer, connections: DoorConnections): void {
-  const follow = (): unknown =>
-    server.prependListener('upgrade', (request: { readonly socket: Socket }) => {
-      clearTimeout(connections.of(request.socket)?.timer);
-    });
-  if (server.listenerCount('upgrade') > 0) {
-    follow();
-    return;
-  }
-  const added = (name: string | symbol): void => {
-    if (name !== 'upgrade') return;
-    server.removeListener('newListener', added);
-    follow();
-  };
-  server.on('newListener', added);
 }
 
 /** Ends answers that are complete and that the client does not take. */

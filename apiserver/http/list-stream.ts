@@ -10,11 +10,11 @@ import type { Entry } from '../watch/entry.ts';
 import type { HttpCall, HttpResponse } from './http-call.ts';
 import { type ItemForm, itemText } from './object-forms.ts';
 
-export interface ListWish {
+export interface ListWish<Form = ItemForm> {
   readonly store: KindStore;
   readonly namespace: string;
   readonly options: ListOptions;
-  readonly form: ItemForm;
+  readonly form: Form;
 }
 
 export interface ListWay {

@@ -1,18 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { unimplemented } from '../../api/errors/index.ts';
+import type { TokenKeys } from '../authn/accounts/token-keys.ts';
 import { type HealthDeps, type HealthPageName, healthPage, healthPages } from '../calls/health-page.ts';
 import type { Registry } from '../registry/registry.ts';
 import { aggregatedList, aggregatedType, wantedAggregation } from './aggregated-discovery.ts';
-import {
-  apiGroup,
-  coreVersions,
-  groupList,
-  resourceList,
-  type ServedGroups,
-  servedGroups,
-  type VirtualResource,
-} from './discovery.ts';
+import { apiGroup, coreVersions, groupList, resourceList, type ServedGroups, servedGroups } from './discovery.ts';
+import { issuerDocument } from './issuer-documents.ts';
 import { kubernetesVersion } from './kubernetes-version.ts';
 import { jsonAnswer, type PathAnswer, type PathQuestion, withTag } from './path-answer.ts';
 
@@ -20,8 +14,9 @@ export interface PathAnswersOptions extends Omit<HealthDeps, 'storage'> {
   readonly registry: Registry;
   /** Whether the server takes calls. */
   readonly isServing: () => boolean;
-  /** The resources without stores. */
-  readonly virtual?: readonly VirtualResource[];
+  /** What signs the tokens of service accounts. */
+  readonly tokenKeys: TokenKeys;
+  readonly now: () => Date;
 }
 
 type OpenApi = (question: PathQuestion) => Promise<PathAnswer | undefined>;
@@ -55,12 +50,14 @@ export class PathAnswers {
     const { path, query } = question;
     const health = healthOf(path);
     if (health) return this.#health(health, path, query);
+    const issuer = issuerDocument(path, this.#options.tokenKeys, this.#options.now());
+    if (issuer) return { ...jsonAnswer(issuer.body), contentType: issuer.contentType };
     if (path.startsWith('/openapi/')) return (await this.#loadOpenApi())(question);
     const [, first = '', group = '', version = '', ...more] = path.replace(/\/$/, '').split('/');
     if (more.length > 0) return undefined;
     if (first === 'version' && group === '') return jsonAnswer(kubernetesVersion());
     const { stores } = this.#options.registry;
-    const served = servedGroups(stores, this.#options.virtual);
+    const served = servedGroups(stores);
     if (first === '') return jsonAnswer({ paths: pathsOf(served) });
     if (first === 'api' && version === '') return group === '' ? roots(question, served, 'core') : listed(served, group);
     if (first !== 'apis') return undefined;
@@ -76,7 +73,7 @@ export class PathAnswers {
         import('./openapi-answers.ts'),
         import('../openapi/documents.ts'),
       ]);
-      const documents = new OpenApiDocuments(this.#options.registry, this.#options.virtual);
+      const documents = new OpenApiDocuments(this.#options.registry);
       return (question: PathQuestion) => answerOpenApi(documents, question);
     })();
     return this.#openApi;

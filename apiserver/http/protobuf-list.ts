@@ -8,15 +8,8 @@ import type { ListForm } from '../verbs/list-form.ts';
 import { listPieces } from '../verbs/list-response.ts';
 import type { Entry } from '../watch/entry.ts';
 import { envelopeHead } from './kubernetes-protobuf.ts';
-import { type ListWay, pageFormOf, pageOptions, written } from './list-stream.ts';
+import { type ListWay, type ListWish, pageFormOf, pageOptions, written } from './list-stream.ts';
 import type { ProtobufForm } from './protobuf-forms.ts';
-
-export interface ProtobufWish {
-  readonly store: KindStore;
-  readonly namespace: string;
-  readonly options: ListOptions;
-  readonly form: ProtobufForm;
-}
 
 /** The items of one page. Stored bytes that memory holds anyhow cost it nothing, so any number of them is one page. */
 class ItemPage implements ListForm {
@@ -53,7 +46,7 @@ class ItemPage implements ListForm {
  * Answers a list as one message. Its length stands before it: where the list takes several pages, which only versions
  * from the log and converted ones do, they are read twice, first for their lengths.
  */
-export async function sendProtobufList({ store, namespace, options, form }: ProtobufWish, way: ListWay): Promise<void> {
+export async function sendProtobufList({ store, namespace, options, form }: ListWish<ProtobufForm>, way: ListWay): Promise<void> {
   const { verbs, chain, call, context, response, begin } = way;
   const isWhole = !options.limit;
   let warned: readonly string[] | undefined;

@@ -1,15 +1,19 @@
-import { parse } from 'yaml';
 import { ApiError, badRequest } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { readYaml } from '../registry/read-yaml.ts';
 import type { HttpRequest } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
 
+const YAML = 'application/yaml';
 /** As gRPC's. */
 const MOST_BYTES = 4 * 1024 * 1024;
 /** A body comes within it, or not at all. */
 const BODY_MS = 30_000;
 
-/** Reads a body as a whole. Throws REQUEST_ENTITY_TOO_LARGE, and TIMEOUT for a client that stops sending. */
+/**
+ * Reads a body as a whole; YAML comes as JSON. Throws REQUEST_ENTITY_TOO_LARGE
+ * and TIMEOUT for a client that stops sending.
+ */
 export async function readBody(request: HttpRequest): Promise<Buffer> {
   const tooLarge = (): ApiError =>
     new ApiError('INVALID_ARGUMENT', 'RequestEntityTooLarge', `the body is larger than ${MOST_BYTES} bytes`);
@@ -29,7 +33,8 @@ export async function readBody(request: HttpRequest): Promise<Buffer> {
   } finally {
     clearTimeout(timer);
   }
-  return Buffer.concat(chunks, length);
+  const body = Buffer.concat(chunks, length);
+  return mediaTypeOf(request) === YAML ? Buffer.from(JSON.stringify(await readYaml(body, 'body'))) : body;
 }
 
 /** A body that holds an object, as the verbs take it. */
@@ -43,13 +48,12 @@ export function mediaTypeOf(request: HttpRequest): string {
   return (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase() || 'application/json';
 }
 
-/** Reads an object of a kind. Throws UNSUPPORTED_MEDIA_TYPE, and BAD_REQUEST for another kind's. */
+/** An object of a kind in a body that was read. Throws UNSUPPORTED_MEDIA_TYPE, and BAD_REQUEST for another kind's. */
 export function objectBody(mediaType: string, body: Buffer, kind: Pick<Kind, 'kind' | 'apiVersion'>): ObjectBody {
   switch (mediaType) {
     case 'application/json':
+    case YAML:
       return { bytes: body, format: 'json' };
-    case 'application/yaml':
-      return { bytes: Buffer.from(JSON.stringify(fromYaml(body) ?? null)), format: 'json' };
     case 'application/vnd.kubernetes.protobuf': {
       const found = openEnvelope(body);
       if (found.kind !== kind.kind || found.apiVersion !== kind.apiVersion)
@@ -57,19 +61,11 @@ export function objectBody(mediaType: string, body: Buffer, kind: Pick<Kind, 'ki
       return { bytes: found.bytes, format: 'protobuf' };
     }
     default:
-      throw unsupported(mediaType, ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']);
+      throw unsupported(mediaType, ['application/json', YAML, 'application/vnd.kubernetes.protobuf']);
   }
 }
 
 export function unsupported(mediaType: string, known: readonly string[]): ApiError {
   const message = `the body of the request was in an unknown format: "${mediaType}" is none of ${known.join(', ')}`;
   return new ApiError('INVALID_ARGUMENT', 'UnsupportedMediaType', message);
-}
-
-function fromYaml(body: Buffer): unknown {
-  try {
-    return parse(body.toString('utf8'), { maxAliasCount: 0 });
-  } catch (error) {
-    throw badRequest(`the body is no YAML: ${(error as Error).message}`);
-  }
 }

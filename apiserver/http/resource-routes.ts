@@ -106,7 +106,8 @@ function checkPlace({ namespaced, plural }: Kind, { namespace, name }: ResourceP
   if (namespace === '' && name !== '' && namespaced) throw badRequest(`${plural} are in namespaces: name one in the path`);
 }
 
-function notThere({ request, target: { resource, name, subresource } }: ResourceRequest): Error {
+/** METHOD_NOT_ALLOWED. */
+export function notThere({ request, target: { resource, name, subresource } }: ActionRequest): Error {
   const what = subresource !== '' ? `${resource}/${subresource}` : name === '' ? `the collection of ${resource}` : resource;
   return unimplemented(`${request.method} is not served for ${what}`);
 }

@@ -7,7 +7,7 @@ import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { resourceOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
-import { type ServedGroups, servedGroups, servedKinds, type VirtualResource } from '../http/discovery.ts';
+import { type ServedGroups, servedGroups, servedKinds } from '../http/discovery.ts';
 import type { Registry } from '../registry/registry.ts';
 import { serverVersion } from '../server-version.ts';
 import { ContentsMaker, type GroupContents, Slices } from './contents.ts';
@@ -39,13 +39,11 @@ export type V2Form = 'json' | 'protobuf';
  */
 export class OpenApiDocuments {
   readonly #registry: Registry;
-  readonly #virtual: readonly VirtualResource[];
   readonly #kept = new Map<string, Kept>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(registry: Registry, virtual: readonly VirtualResource[] = []) {
+  constructor(registry: Registry) {
     this.#registry = registry;
-    this.#virtual = virtual;
   }
 
   /** The groups in their versions ("api/v1", "apis/apps/v1"), each with its hash. */
@@ -81,7 +79,7 @@ export class OpenApiDocuments {
   #contents(): GroupContents[] {
     const { stores } = this.#registry;
     const kinds = [...servedKinds(stores)];
-    return [...contentsOf(servedGroups(stores, this.#virtual), kinds)];
+    return [...contentsOf(servedGroups(stores), kinds)];
   }
 
   #hashOf({ resources, kinds, group, version }: GroupContents): string {

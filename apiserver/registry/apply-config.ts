@@ -5,18 +5,15 @@ import type { Kind } from '../../api/kinds/kind.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { isJsonObject, type Json, type JsonObject, setMember } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
-import { parseJson } from './decode.ts';
 import { checkJsonElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { pruneSent } from './prune.ts';
+import { readYaml } from './read-yaml.ts';
 import { asStored, servedKind } from './store-version.ts';
 import type { WriteContext } from './write-context.ts';
 
 /** The media types of a server-side apply. JSON is YAML, too. */
 export const APPLY_TYPES: readonly string[] = ['application/apply-patch+yaml', 'application/apply-patch+json'];
-
-/** YAML of this size keeps the server busy for some tenths of a second; JSON is read a hundred times as fast. */
-const MAX_YAML_BYTES = 256 * 1024;
 
 /** What a client applies, and what it is told about it. */
 export interface Config {
@@ -34,7 +31,7 @@ export async function readConfig(
   bytes: Uint8Array,
   context: WriteContext,
 ): Promise<Config> {
-  const sent = await parseConfig(bytes);
+  const sent = await readYaml(bytes, 'configuration');
   if (!isJsonObject(sent)) throw badRequest('cannot apply: the configuration is an object with apiVersion, kind and metadata');
   checkHead(kind, sent);
   const document = withName(sent, at);
@@ -58,23 +55,6 @@ function storedDocument(store: KindStore, document: JsonObject, object: AnyObjec
   const json = toJson(store.kind, stored);
   if (servedKind(store).message !== store.kind.message || !equalValues(object, stored)) return json;
   return storedForm({ ...document, apiVersion: store.kind.apiVersion }, json) as JsonObject;
-}
-
-async function parseConfig(bytes: Uint8Array): Promise<Json> {
-  const first = bytes.find((byte) => byte > 0x20);
-  if (first === undefined) throw badRequest('cannot apply: the configuration is empty');
-  if (first === 0x7b) return parseJson(bytes, 'configuration') as Json;
-  if (bytes.length > MAX_YAML_BYTES)
-    throw badRequest(`cannot apply: the YAML has ${bytes.length} bytes, more than ${MAX_YAML_BYTES}: send it as JSON`);
-  const { parseDocuments, readDocument } = await import('../../api/codec/yaml-document.ts');
-  const documents = parseDocuments(Buffer.from(bytes).toString('utf8'));
-  const [document] = documents;
-  if (!document || documents.length > 1)
-    throw badRequest(`cannot apply: the configuration holds ${documents.length} documents: send one object at a time`);
-  const read = readDocument(document);
-  if (read.kind === 'value') return read.value as Json;
-  const [{ place, path, reason } = { place: { line: 1 }, path: '', reason: 'it is no YAML' }] = read.problems;
-  throw badRequest(`cannot read the configuration as YAML: line ${place.line}: ${path ? `${path}: ` : ''}${reason}`);
 }
 
 function checkHead({ apiVersion, kind }: Kind, sent: JsonObject): void {

@@ -344,7 +344,7 @@ describe('metrics.k8s.io', () => {
   });
 
   it.each([
-    ['of a pod that is not there', 'GET', `${at}/namespaces/default/pods/nobody`, {}, 404],
+    ['of a pod that is not there', 'GET', `${at}/namespaces/default/pods/absent`, {}, 404],
     ['that is written', 'DELETE', `${at}/nodes/measured`, {}, 405],
     ['of a user without rights', 'GET', `${at}/nodes`, { 'impersonate-user': 'bob' }, 403],
   ])('%s is refused', async (_, method, path, headers, code) => {

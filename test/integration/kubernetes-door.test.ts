@@ -73,6 +73,18 @@ describe('an object', () => {
     });
   });
 
+  it('is no YAML that would keep the server busy, nor one that says a thing twice', async () => {
+    const headers = { 'content-type': 'application/yaml' };
+    const keys = Array.from({ length: 20_000 }, (_, index) => `  key${String(index).padStart(6, '0')}: v\n`).join('');
+    const many = await ask(maps, { method: 'POST', body: `kind: ConfigMap\ndata:\n${keys}`, headers });
+    expect(many).toMatchObject({ code: 400, json: { message: expect.stringContaining('send it as JSON') } });
+    const twice = await ask(maps, { method: 'POST', body: 'kind: ConfigMap\ndata: {a: "1", a: "2"}\n', headers });
+    expect(twice).toMatchObject({
+      code: 400,
+      json: { message: expect.stringContaining('cannot read the body as YAML: line 2') },
+    });
+  });
+
   it('may be written as YAML and as protobuf, and is read as both', async () => {
     const yaml = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: yaml}\ndata: {a: b}\n';
     const headers = { 'content-type': 'application/yaml', accept: 'application/yaml' };
@@ -205,4 +217,14 @@ describe('a request', () => {
   it('for the health of the server needs no credentials', async () => {
     expect(await ask('/readyz', { anonymous: true })).toMatchObject({ code: 200, text: 'ok' });
   });
+});
+
+it.each([
+  ['GET', '//'],
+  ['GET', '//elsewhere/api'],
+  ['OPTIONS', '*'],
+  ['GET', 'http://elsewhere/api'],
+  ['GET', '/api/v1/namespaces/%zz/pods'],
+])('a request of %s %s is answered', async (method, path) => {
+  expect((await ask(path, { method })).code).toBeLessThan(500);
 });

@@ -2,7 +2,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { HttpCall, type HttpRequest, type HttpResponse } from '../http-call.ts';
 
-/** A request that wants another protocol on its connection; until it is granted, it is answered as any other. */
+/** A request to switch the protocol of its connection. Until it is granted, it is answered over HTTP. */
 export class Upgrade {
   readonly request: IncomingMessage;
   readonly socket: Socket;
