@@ -1,5 +1,5 @@
 import { type Client, createInformer, type Node, type Pod } from '../../client/index.ts';
-import { eventually } from '../e2e/installation.ts';
+import { eventually, hangsAfterMs } from '../e2e/installation.ts';
 import { isReady, namespace } from './pod-churn.ts';
 
 /**
@@ -97,7 +97,7 @@ export async function startChronicle(client: Client): Promise<Chronicle> {
     tell,
     has: (what) => seen.has(what),
     fewestReady: (app) => fewest.get(app) ?? 0,
-    async when(what, timeoutMs = 60_000) {
+    async when(what, timeoutMs = hangsAfterMs) {
       const found = await eventually(what, async () => seen.get(what), timeoutMs).catch((error: Error) => {
         throw new Error(`${error.message}; what happened:\n${tell(began)}`);
       });

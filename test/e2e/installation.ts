@@ -116,8 +116,14 @@ export async function forceRemove(ids: readonly string[], ...global: readonly st
   for (const id of ids) await run('docker', [...global, 'rm', '-f', '-v', id]);
 }
 
+/**
+ * In milliseconds, after which what a test waits for hangs. No bound on how fast it is, which tests state themselves:
+ * where three clusters start at once on a slow machine, a pod alone took more than 60 s.
+ */
+export const hangsAfterMs = 120_000;
+
 /** Waits until `check` gives something other than undefined; fails with the last thing that `check` threw. */
-export async function eventually<T>(what: string, check: () => Promise<T | undefined>, timeoutMs = 60_000): Promise<T> {
+export async function eventually<T>(what: string, check: () => Promise<T | undefined>, timeoutMs = hangsAfterMs): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   let last: unknown;
   while (Date.now() < deadline) {

@@ -1,4 +1,4 @@
-import { createInstallation, eventually, type Installation, run } from './installation.ts';
+import { createInstallation, eventually, hangsAfterMs, type Installation, run } from './installation.ts';
 
 export const image = 'berth/busybox:latest';
 
@@ -84,7 +84,7 @@ export function housed(berth: Installation): PodHouse {
       });
     return question;
   };
-  const until: PodHouse['until'] = async (podName, what, check, timeoutMs = 60_000) => {
+  const until: PodHouse['until'] = async (podName, what, check, timeoutMs = hangsAfterMs) => {
     let last: PodJson | undefined;
     try {
       return await eventually(
