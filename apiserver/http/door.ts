@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { stringify } from 'yaml';
 import { type ApiError, asApiError } from '../../api/errors/index.ts';
+import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import { CallChain, type CallChainOptions } from '../calls/call-chain.ts';
 import type { CallMeter, CallMeters } from '../calls/call-meter.ts';
 import { codes } from '../calls/codes.ts';
@@ -51,6 +52,7 @@ export interface HttpDoorOptions extends CallChainOptions {
   readonly log: Logger;
   readonly now: () => Date;
   readonly actions: ActionDeps;
+  readonly metrics: MetricsRegistry;
   /** Whether the server is ready: what /readyz answers. */
   readonly isServing: () => boolean;
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { unimplemented } from '../../api/errors/index.ts';
+import { contentTypes, formatMetrics, type MetricsRegistry } from '../../api/metrics/index.ts';
 import type { TokenKeys } from '../authn/accounts/token-keys.ts';
 import { type HealthDeps, type HealthPageName, healthPage, healthPages } from '../calls/health-page.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -16,6 +17,8 @@ export interface PathAnswersOptions extends Omit<HealthDeps, 'storage'> {
   readonly isServing: () => boolean;
   /** What signs the tokens of service accounts. */
   readonly tokenKeys: TokenKeys;
+  /** What /metrics answers. */
+  readonly metrics: MetricsRegistry;
   readonly now: () => Date;
 }
 
@@ -28,7 +31,7 @@ const healthOf = (path: string): HealthPageName | undefined => healthPages.find(
 /** Whether a path is answered without credentials: the health of the server, and its version. */
 export const isPublicPath = (path: string): boolean => healthOf(path) !== undefined || /^\/version\/?$/.test(path);
 
-/** Answers the paths that are no resources: health, version, discovery. */
+/** Answers the paths that are no resources: health, metrics, version, discovery. */
 export class PathAnswers {
   readonly #options: PathAnswersOptions;
   /** Loaded with the first read of a document. */
@@ -56,6 +59,7 @@ export class PathAnswers {
     const [, first = '', group = '', version = '', ...more] = path.replace(/\/$/, '').split('/');
     if (more.length > 0) return undefined;
     if (first === 'version' && group === '') return jsonAnswer(kubernetesVersion());
+    if (first === 'metrics' && group === '') return metricsAnswer(this.#options.metrics);
     const { stores } = this.#options.registry;
     const served = servedGroups(stores);
     if (first === '') return jsonAnswer({ paths: pathsOf(served) });
@@ -91,12 +95,17 @@ export class PathAnswers {
   }
 }
 
+function metricsAnswer(metrics: MetricsRegistry): PathAnswer {
+  const body = Buffer.from(formatMetrics(metrics, 'prometheus'));
+  return { code: 200, contentType: contentTypes.prometheus, body };
+}
+
 /** What / answers: where there is something to read. */
 function pathsOf(served: ServedGroups): string[] {
   const groups = [...served].flatMap(([group, versions]) =>
     group === '' ? [] : [`/apis/${group}`, ...[...versions.keys()].map((version) => `/apis/${group}/${version}`)],
   );
-  const others = ['/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'];
+  const others = ['/healthz', '/livez', '/metrics', '/openapi/v2', '/openapi/v3', '/readyz', '/version'];
   return ['/api', '/api/v1', '/apis', ...groups, ...others].sort();
 }
 

@@ -139,7 +139,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const actions = { registry, sums: options.sums, accounts: calls.accounts, reviewTokens, tokenKeys: options.tokenKeys };
   const door = new LazyDoor({
     ...{ ...calls.options, registry, ...core, actions },
-    ...{ now: options.now, isServing: () => isServing },
+    ...{ now: options.now, isServing: () => isServing, metrics },
   });
   return { server, refusals, arrivals, door, setServing };
 }

@@ -176,6 +176,16 @@ describe('OpenAPI', () => {
   });
 });
 
+it('/metrics is what Prometheus reads, with credentials alone', async () => {
+  const { code, headers, text } = await ask('/metrics');
+  expect({ code, type: headers['content-type'] }).toEqual({ code: 200, type: expect.stringMatching(/^text\/plain; version=0/) });
+  expect(text).toMatch(/^# TYPE berth_\w+ counter$/m);
+  expect((await ask('/metrics', {}, { anonymous: true })).code).toBe(401);
+  expect((await ask('/metrics', { 'impersonate-user': 'eve' })).code).toBe(403);
+  const watcher = { 'impersonate-user': 'prometheus', 'impersonate-group': 'system:monitoring' };
+  expect((await ask('/metrics', watcher)).code).toBe(200);
+});
+
 describe('without credentials', () => {
   it.each([
     ['/livez?verbose', 200, '[+]ping ok\n[+]storage ok\nlivez check passed\n'],

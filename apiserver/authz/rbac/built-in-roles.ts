@@ -157,6 +157,9 @@ export const builtInRoles: readonly ClusterRole[] = [
     { nonResourceURLs: ['/reflection', '/openid/v1/jwks', '/authorities'], verbs: ['get'] },
   ]),
   makeRole('system:basic-user', reviews),
+  makeRole('system:monitoring', [
+    { nonResourceURLs: ['/healthz', '/healthz/*', '/livez', '/livez/*', '/readyz', '/readyz/*', '/metrics'], verbs: ['get'] },
+  ]),
   makeRole('system:service-account-issuer-discovery', [
     { nonResourceURLs: ['/.well-known/openid-configuration', '/openid/v1/jwks'], verbs: ['get'] },
   ]),
@@ -187,6 +190,7 @@ export const builtInBindings: readonly ClusterRoleBinding[] = [
   bind('cluster-admin', 'Group', groups.masters),
   bind('system:discovery', 'Group', groups.authenticated),
   bind('system:basic-user', 'Group', groups.authenticated),
+  bind('system:monitoring', 'Group', 'system:monitoring'),
   bind('system:service-account-issuer-discovery', 'Group', groups.serviceAccounts),
   bind('system:node-bootstrapper', 'Group', groups.bootstrappers),
   bind(controlPlane.scheduler, 'User', controlPlane.scheduler),
