@@ -117,8 +117,8 @@ export async function forceRemove(ids: readonly string[], ...global: readonly st
 }
 
 /**
- * In milliseconds, after which what a test waits for hangs. No bound on how fast it is, which tests state themselves:
- * where three clusters start at once on a slow machine, a pod alone took more than 60 s.
+ * In milliseconds: what a test waits for longer than this hangs. It bounds no speed; tests that claim one assert it. A
+ * pod took more than 60 s on a slow machine where three clusters started at once.
  */
 export const hangsAfterMs = 120_000;
 
