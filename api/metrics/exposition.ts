@@ -10,6 +10,10 @@ export const contentTypes: Readonly<Record<Format, string>> = {
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 };
 
+/** OpenMetrics for those who accept it, as Prometheus does. */
+export const formatFor = (accept = ''): Format =>
+  accept.includes('application/openmetrics-text') ? 'openmetrics' : 'prometheus';
+
 /** Everything that a registry holds, as a page that Prometheus reads. */
 export function formatMetrics(registry: MetricsRegistry, format: Format): string {
   const lines: string[] = [];

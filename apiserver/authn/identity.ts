@@ -14,6 +14,8 @@ export const groups = {
   /** All authenticated users. */
   authenticated: 'system:authenticated',
   serviceAccounts: 'system:serviceaccounts',
+  /** Programs that read health and metrics. */
+  monitoring: 'system:monitoring',
   /** Bearers of a bootstrap token. */
   bootstrappers: 'system:bootstrappers',
 } as const;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { unimplemented } from '../../api/errors/index.ts';
-import { contentTypes, formatMetrics, type MetricsRegistry } from '../../api/metrics/index.ts';
+import { contentTypes, formatFor, formatMetrics, type MetricsRegistry } from '../../api/metrics/index.ts';
 import type { TokenKeys } from '../authn/accounts/token-keys.ts';
 import { type HealthDeps, type HealthPageName, healthPage, healthPages } from '../calls/health-page.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -59,7 +59,7 @@ export class PathAnswers {
     const [, first = '', group = '', version = '', ...more] = path.replace(/\/$/, '').split('/');
     if (more.length > 0) return undefined;
     if (first === 'version' && group === '') return jsonAnswer(kubernetesVersion());
-    if (first === 'metrics' && group === '') return metricsAnswer(this.#options.metrics);
+    if (first === 'metrics' && group === '') return metricsAnswer(question, this.#options.metrics);
     const { stores } = this.#options.registry;
     const served = servedGroups(stores);
     if (first === '') return jsonAnswer({ paths: pathsOf(served) });
@@ -95,9 +95,9 @@ export class PathAnswers {
   }
 }
 
-function metricsAnswer(metrics: MetricsRegistry): PathAnswer {
-  const body = Buffer.from(formatMetrics(metrics, 'prometheus'));
-  return { code: 200, contentType: contentTypes.prometheus, body };
+function metricsAnswer({ headers }: PathQuestion, metrics: MetricsRegistry): PathAnswer {
+  const format = formatFor(headers.accept);
+  return { code: 200, contentType: contentTypes[format], body: Buffer.from(formatMetrics(metrics, format)) };
 }
 
 /** What / answers: where there is something to read. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { contentTypes, type Format, formatMetrics, type MetricsRegistry } from '../../api/metrics/index.ts';
+import { contentTypes, formatFor, formatMetrics, type MetricsRegistry } from '../../api/metrics/index.ts';
 import { parseListen } from '../paths.ts';
 
 export interface EndpointOptions {
@@ -87,16 +87,11 @@ async function decideAnswer(registry: MetricsRegistry, { url = '', method, heade
   if (path !== '/metrics' && page === undefined)
     return { status: 404, text: `there is only ${['/metrics', ...registry.pagePaths()].join(', ')} here\n` };
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'use GET\n', headers: { allow: 'GET, HEAD' } };
-  const format = page === undefined ? chooseFormat(headers.accept) : 'prometheus';
+  const format = page === undefined ? formatFor(headers.accept) : 'prometheus';
   try {
     const text = page === undefined ? formatMetrics(registry, format) : await page();
     return { status: 200, text, headers: { 'content-type': contentTypes[format] } };
   } catch (error) {
     return { status: 500, text: `cannot read the metrics: ${error instanceof Error ? error.message : String(error)}\n` };
   }
-}
-
-/** OpenMetrics for those who ask for it, as Prometheus does. */
-function chooseFormat(accept = ''): Format {
-  return accept.includes('application/openmetrics-text') ? 'openmetrics' : 'prometheus';
 }

@@ -180,6 +180,9 @@ it('/metrics is what Prometheus reads, with credentials alone', async () => {
   const { code, headers, text } = await ask('/metrics');
   expect({ code, type: headers['content-type'] }).toEqual({ code: 200, type: expect.stringMatching(/^text\/plain; version=0/) });
   expect(text).toMatch(/^# TYPE berth_\w+ counter$/m);
+  const open = await ask('/metrics', { accept: 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5' });
+  expect(open.headers['content-type']).toContain('application/openmetrics-text');
+  expect(open.text).toMatch(/\n# EOF\n$/);
   expect((await ask('/metrics', {}, { anonymous: true })).code).toBe(401);
   expect((await ask('/metrics', { 'impersonate-user': 'eve' })).code).toBe(403);
   const watcher = { 'impersonate-user': 'prometheus', 'impersonate-group': 'system:monitoring' };

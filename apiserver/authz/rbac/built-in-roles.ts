@@ -190,7 +190,7 @@ export const builtInBindings: readonly ClusterRoleBinding[] = [
   bind('cluster-admin', 'Group', groups.masters),
   bind('system:discovery', 'Group', groups.authenticated),
   bind('system:basic-user', 'Group', groups.authenticated),
-  bind('system:monitoring', 'Group', 'system:monitoring'),
+  bind('system:monitoring', 'Group', groups.monitoring),
   bind('system:service-account-issuer-discovery', 'Group', groups.serviceAccounts),
   bind('system:node-bootstrapper', 'Group', groups.bootstrappers),
   bind(controlPlane.scheduler, 'User', controlPlane.scheduler),
