@@ -4,7 +4,7 @@ import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { listenBesides } from './advertise.ts';
 import { ConnectionBounds, type ListenerLimits } from './connections/connection-bounds.ts';
 import type { TlsOptions } from './connections/tls.ts';
-import { openHttpListener } from './http/http-listener.ts';
+import { type HttpListener, type HttpListenerOptions, openHttpListener } from './http/http-listener.ts';
 import type { ServerPki } from './pki/pki.ts';
 import type { ApiServer } from './rpc/api-server.ts';
 import { ListenerCredentials } from './rpc/listener/credentials.ts';
@@ -29,6 +29,7 @@ interface ListenersInput {
   readonly listenerLimits?: Partial<ListenerLimits> | undefined;
   readonly listen: string;
   readonly kubernetesListen?: string | undefined;
+  readonly kubernetesMayLack?: boolean | undefined;
   readonly advertise?: string | undefined;
   readonly log: Logger;
 }
@@ -73,13 +74,36 @@ export async function openListeners(input: ListenersInput, signal: AbortSignal):
     });
   const isOpen = await tryOnce();
   if (!isOpen && advertise !== undefined) void retry(tryOnce, signal);
-  const listenHttp = { certificates, door: api.door, arrivals: api.arrivals, bounds, tls: input.tls, advertise, log };
-  const http = input.kubernetesListen && (await openHttpListener({ ...listenHttp, listen: input.kubernetesListen }));
+  const forHttp = { certificates, door: api.door, arrivals: api.arrivals, bounds, tls: input.tls, advertise, log };
+  const http = await openForKubernetes(input, forHttp).catch(async (error: unknown) => {
+    endRenewals();
+    await listener.drain(0);
+    throw error;
+  });
   const drain = async (graceMs: number): Promise<void> => {
     endRenewals();
-    await Promise.all([listener.drain(graceMs), http ? http.drain(graceMs) : undefined]);
+    await Promise.all([listener.drain(graceMs), http?.drain(graceMs)]);
   };
-  return { address, port, kubernetes: http ? http.address : undefined, drain };
+  return { address, port, kubernetes: http?.address, drain };
+}
+
+/**
+ * The listener for Kubernetes' clients; undefined where it is off, or its address is taken and the server goes on
+ * without. Otherwise rejects when it cannot listen.
+ */
+async function openForKubernetes(
+  { kubernetesListen: listen, kubernetesMayLack }: ListenersInput,
+  options: Omit<HttpListenerOptions, 'listen'>,
+): Promise<HttpListener | undefined> {
+  if (listen === undefined) return undefined;
+  try {
+    return await openHttpListener({ ...options, listen });
+  } catch (error) {
+    const { cause } = error as { readonly cause?: NodeJS.ErrnoException };
+    if (!kubernetesMayLack || cause?.code !== 'EADDRINUSE') throw error;
+    options.log.warn({ address: listen }, "Kubernetes' clients are not served: another program listens at the default address");
+    return undefined;
+  }
 }
 
 async function retry(tryOnce: () => Promise<boolean>, signal: AbortSignal): Promise<void> {

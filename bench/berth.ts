@@ -95,7 +95,8 @@ export async function startServer(...flags: string[]): Promise<BenchServer> {
 async function serve(processes: Processes, flags: readonly string[]): Promise<BenchServer> {
   const address = `127.0.0.1:${port}`;
   const file = (name: string): string => join(processes.dataDir, 'pki', name);
-  let server = processes.start('server', '--listen', address, ...flags);
+  const listen = ['--listen', address, '--kubernetes-listen', 'off'];
+  let server = processes.start('server', ...listen, ...flags);
   await processes.until('the API server does not start', async () =>
     ['ca.crt', 'admin.crt', 'admin.key'].every((name) => existsSync(file(name))),
   );
@@ -120,7 +121,7 @@ async function serve(processes: Processes, flags: readonly string[]): Promise<Be
     startScheduler: () => processes.start('scheduler', '--server', address, '--metrics-address', 'off'),
     async restart() {
       await processes.end(server);
-      server = processes.start('server', '--listen', address, ...flags);
+      server = processes.start('server', ...listen, ...flags);
       await answers();
     },
     async stop() {

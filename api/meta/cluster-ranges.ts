@@ -5,6 +5,7 @@ export const defaultNetwork = {
   clusterDomain: 'cluster.local',
 } as const;
 
-/** Of the addresses of Services, from the network's own on: the control plane's, and the one for names. */
+/** Of the addresses of Services, from the network's own on: those of both doors of the API, and the one for names. */
 export const controlPlaneOffset = 1;
+export const kubernetesOffset = 2;
 export const namesOffset = 10;

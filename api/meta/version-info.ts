@@ -9,6 +9,11 @@ export interface VersionInfo {
   readonly nodeVersion: string;
   /** "linux/amd64". */
   readonly platform: string;
+  /**
+   * Of a server: where it serves Kubernetes' HTTP API, HOST:PORT, at its listen address and then at the advertised one;
+   * empty while it does not. Absent: it is older.
+   */
+  readonly kubernetesAddresses?: readonly string[] | undefined;
 }
 
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };

@@ -26,7 +26,6 @@ export interface HttpListenerOptions {
 export interface HttpListener {
   /** With the real port. */
   readonly address: string;
-  readonly port: number;
   /** Takes no new requests, lets running ones end for so long, then cuts them. */
   drain(graceMs: number): Promise<void>;
 }
@@ -44,19 +43,25 @@ export async function openHttpListener(options: HttpListenerOptions): Promise<Ht
   const connections = new OpenConnections(server);
   const bounded = boundConnections(server, bounds, arrivals);
   const endRenewals = certificates.observe(() => server.setSecureContext(contextOf(certificates.serving(), tlsContext(tls))));
-  const port = await bounded.open(listen);
+  const port = await bounded.open(listen).catch((error: unknown) => {
+    endRenewals();
+    throw error;
+  });
   const address = `${listen.slice(0, listen.lastIndexOf(':'))}:${port}`;
   log.info({ address }, "the API server is listening for Kubernetes' clients");
+  door.addresses = [address];
   const besides = await listenBesides(address, advertise);
   if (besides !== undefined)
     await bounded.open(besides).then(
-      () => log.info({ address: besides }, "the API server is listening for Kubernetes' clients of other machines"),
+      () => {
+        door.addresses = [address, besides];
+        log.info({ address: besides }, "the API server is listening for Kubernetes' clients of other machines");
+      },
       (error: unknown) =>
         log.warn({ err: error, address: besides }, "Kubernetes' clients of other machines do not reach the server"),
     );
   return {
     address,
-    port,
     async drain(graceMs) {
       endRenewals();
       bounded.close();

@@ -8,6 +8,8 @@ export class LazyDoor {
   readonly #options: HttpDoorOptions;
   #loading: Promise<HttpDoor> | undefined;
   #door: HttpDoor | undefined;
+  /** Where it listens, with the real ports: the listen address, then the advertised one; none while it is off. */
+  addresses: readonly string[] = [];
 
   constructor(options: HttpDoorOptions) {
     this.#options = options;

@@ -141,6 +141,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     ...{ ...calls.options, registry, ...core, actions },
     ...{ now: options.now, isServing: () => isServing, metrics },
   });
+  const pages = { metrics, storage: registry.storage, stopping: options.stopping, log };
+  serve(pagesService({ ...pages, kubernetesAddresses: () => door.addresses }, calls.pipeline));
   return { server, refusals, arrivals, door, setServing };
 }
 
@@ -225,7 +227,7 @@ const coreNames: readonly string[] = [
 ];
 
 function coreServices(options: ApiServerOptions, { verbs, tunnels, streams }: Core, { pipeline, clients }: Calls): Served[] {
-  const { registry, tokenKeys, certificates, log, now, stopping, metrics } = options;
+  const { registry, tokenKeys, certificates, log, now } = options;
   const nodeNames = () =>
     registry.stores
       .get('Node')
@@ -242,7 +244,6 @@ function coreServices(options: ApiServerOptions, { verbs, tunnels, streams }: Co
     tokenKeysService(tokenKeys, pipeline, now),
     secretKeysService({ keys: options.secretKeys, log, now }, pipeline),
     certificatesService({ certificates, clients, nodeNames, log }, pipeline),
-    pagesService({ metrics, storage: registry.storage, stopping, log }, pipeline),
   ];
 }
 

@@ -6,7 +6,13 @@ import { createPages } from './pages-service.ts';
 function open(get: () => Promise<undefined> = async () => undefined, stopping = new AbortController().signal) {
   const lines: string[] = [];
   const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
-  const pages = createPages({ metrics: new MetricsRegistry(), storage: { get }, stopping, log });
+  const pages = createPages({
+    metrics: new MetricsRegistry(),
+    storage: { get },
+    stopping,
+    log,
+    kubernetesAddresses: () => ['127.0.0.1:6443'],
+  });
   return { page: async (path: string, verbose = false) => pages.get(path)?.(verbose), lines };
 }
 
@@ -40,5 +46,6 @@ it('tells the version of the server', async () => {
   const info = JSON.parse(text);
   expect(info.gitVersion).toMatch(/^v\d+\.\d+\.\d+/);
   expect(info.gitVersion).toBe(`v${info.major}.${info.minor}.${info.gitVersion.split('.').slice(2).join('.')}`);
+  expect(info.kubernetesAddresses).toEqual(['127.0.0.1:6443']);
   expect(info).toMatchObject({ nodeVersion: process.version, platform: expect.stringMatching(/^linux\/[a-z0-9]+$/) });
 });

@@ -13,6 +13,8 @@ export const PAGES_SERVICE = 'berth.server.v1.Pages';
 
 export interface PagesDeps extends HealthDeps {
   readonly metrics: MetricsRegistry;
+  /** Where Kubernetes' HTTP API is served; none while it is not. */
+  readonly kubernetesAddresses: () => readonly string[];
 }
 
 /** Makes a page; `verbose` names every check. */
@@ -46,20 +48,20 @@ export function pagesService(deps: PagesDeps, pipeline: CallPipeline) {
 
 /** The pages by path. */
 export function createPages(deps: PagesDeps): ReadonlyMap<string, MakePage> {
-  const { metrics } = deps;
+  const { metrics, kubernetesAddresses } = deps;
   const health = (name: HealthPageName): [string, MakePage] => [
     `/${name}`,
     async (verbose) => (await healthPage(name, { verbose }, deps))!,
   ];
   return new Map<string, MakePage>([
     ...healthPages.map(health),
-    ['/version', async () => versionPage()],
+    ['/version', async () => versionPage(kubernetesAddresses())],
     ['/metrics', async () => ({ status: 200, contentType: contentTypes.prometheus, text: formatMetrics(metrics, 'prometheus') })],
   ]);
 }
 
-function versionPage(): HealthPage {
-  const text = `${JSON.stringify(versionInfo(serverVersion()), null, 2)}\n`;
+function versionPage(kubernetesAddresses: readonly string[]): HealthPage {
+  const text = `${JSON.stringify({ ...versionInfo(serverVersion()), kubernetesAddresses }, null, 2)}\n`;
   return { status: 200, contentType: 'application/json', text };
 }
 

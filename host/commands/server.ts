@@ -18,14 +18,13 @@ import {
 import { lostNodeErrors, lostNodeSecondsOf } from '../flags/lost-node-flags.ts';
 import { networkErrors, serviceRangesOf } from '../flags/network-flags.ts';
 import { schedulerConfigHelp } from '../flags/scheduler-config-flag.ts';
-import { limitsOf, namespaceLimitsOf, type ServerTuning, withServerTuning } from '../flags/server-flags.ts';
+import { kubernetesOf, limitsOf, namespaceLimitsOf, type ServerTuning, withServerTuning } from '../flags/server-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
 
 interface ServerFlags extends DaemonFlags, HistoryFlags, ServerTuning {
   readonly listen: string;
   readonly advertise?: string;
-  readonly kubernetesListen: string;
   readonly backend: 'lmdb' | 'memory';
   readonly schedulerConfig?: string;
 }
@@ -66,8 +65,7 @@ async function server(flags: ServerFlags): Promise<void> {
     const { logger: log, logLevel, metrics, signal } = daemon;
     const running: Promise<void>[] = [];
     const { dataDir, listen, advertise, backend } = flags;
-    const kubernetesListen = flags.kubernetesListen === 'off' ? undefined : flags.kubernetesListen;
-    const options = { dataDir, listen, kubernetesListen, advertise, backend };
+    const options = { dataDir, listen, advertise, backend, ...kubernetesOf(flags) };
     const ready = ({ address }: { readonly address: string }): void => {
       daemon.alone();
       if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, daemon, profiles }));

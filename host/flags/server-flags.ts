@@ -2,7 +2,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { logLevels } from '../../api/meta/log-level.ts';
 import { labelNameError } from '../../api/meta/names.ts';
 import { isQuantity, quantityValue } from '../../api/meta/quantity.ts';
+import type { ServerOptions } from '../../apiserver/main.ts';
 import { parseDuration } from '../../cli/args/duration.ts';
+import { parseListen } from '../paths.ts';
 import { type ControllersFlags, withControllersFlag } from './controllers-flags.ts';
 import { type LostNodeFlags, withLostNodeFlags } from './lost-node-flags.ts';
 import { type NetworkFlags, type NodePortFlags, withNetworkFlags, withNodePortFlag } from './network-flags.ts';
@@ -10,6 +12,8 @@ import { type NetworkFlags, type NodePortFlags, withNetworkFlags, withNodePortFl
 /** How a server behaves, wherever it runs; `berth up` takes these flags too. */
 export interface ServerTuning extends LostNodeFlags, ControllersFlags, NetworkFlags, NodePortFlags {
   readonly scheduler: boolean;
+  /** HOST:PORT, "off", or nothing: the default, which may be taken. */
+  readonly kubernetesListen?: string;
   readonly maxInflight?: number;
   readonly maxStreams?: number;
   readonly clientRate?: number;
@@ -23,9 +27,17 @@ export interface ServerTuning extends LostNodeFlags, ControllersFlags, NetworkFl
   readonly auditPolicyFile?: string;
 }
 
+/** Kubernetes' own port. Where the default is taken, the server goes on without that door. */
+export const defaultKubernetesListen = '127.0.0.1:6443';
+
 export function withServerTuning(command: Command): Command {
   withControllersFlag(command)
-    .option('--kubernetes-listen <address>', "where Kubernetes' HTTP API is served, or off", 'off')
+    .addOption(
+      new Option(
+        '--kubernetes-listen <address>',
+        `where Kubernetes' HTTP API is served, for kubectl and helm, or "off" (default: ${defaultKubernetesListen})`,
+      ).argParser(parseKubernetesListen),
+    )
     .option('--no-controllers', 'without the controllers')
     .option('--no-scheduler', 'without the scheduler')
     .addOption(limitOption('--max-inflight <n>', 'unary calls at once from which on no client gets more than an equal share'))
@@ -67,6 +79,21 @@ function limitOption(flags: string, description: string): Option {
     if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('give a whole number');
     return value;
   });
+}
+
+function parseKubernetesListen(text: string): string {
+  if (text === 'off' || parseListen(text.replace(/:0$/, ':1')) !== undefined) return text;
+  throw new InvalidArgumentError(`give HOST:PORT, e.g. ${defaultKubernetesListen}, 0.0.0.0:6443 or [::1]:6443, or "off"`);
+}
+
+/** Where the server serves Kubernetes' clients; what was named must be free. */
+export function kubernetesOf({
+  kubernetesListen: given,
+}: Pick<ServerTuning, 'kubernetesListen'>): Pick<ServerOptions, 'kubernetesListen' | 'kubernetesMayLack'> {
+  if (given === 'off') return {};
+  return given === undefined
+    ? { kubernetesListen: defaultKubernetesListen, kubernetesMayLack: true }
+    : { kubernetesListen: given };
 }
 
 function parseNames(text: string): readonly string[] {

@@ -46,7 +46,10 @@ export function beginServer(
   address: string,
   ...flags: string[]
 ): BerthProcess & { readonly listening: Promise<void> } {
-  const { process: child, berth } = start(['server', '--data-dir', dataDir, '--listen', address, ...flags]);
+  const { process: child, berth } = start([
+    ...['server', '--data-dir', dataDir, '--listen', address, '--kubernetes-listen', 'off'],
+    ...flags,
+  ]);
   let output = '';
   const listening = new Promise<void>((resolve, reject) => {
     const read = (chunk: Buffer): void => {

@@ -48,6 +48,8 @@ export async function createInstallation(name: string): Promise<Installation> {
     return stdout;
   };
   const reader = createApiReader(config);
+  // Installations run side by side: only one could have the usual port.
+  const own = ['--data-dir', dataDir, '--listen', address, '--kubernetes-listen', '127.0.0.1:0', '--node-name', nodeName];
   return {
     dataDir,
     nodeName,
@@ -56,7 +58,7 @@ export async function createInstallation(name: string): Promise<Installation> {
     reader,
     berth,
     ok,
-    up: (...flags) => ok('up', '--detach', '--data-dir', dataDir, '--listen', address, '--node-name', nodeName, ...flags),
+    up: (...flags) => ok('up', '--detach', ...own, ...flags),
     pid: (process_) => Number(readFileSync(join(dataDir, 'run', `${process_}.pid`), 'utf8')),
     async purge() {
       reader.close();
