@@ -71,6 +71,19 @@ ensure_npm() {
   fi
 }
 
+# ensure_kubectl: Debian's kubectl, for tests alone: it is not installed, so that another one on this machine stays the one that "kubectl" means.
+ensure_kubectl() {
+  local folder=$root/dist/test-tools/kubernetes-client
+  [ -x "$folder/usr/bin/kubectl" ] && return
+  command -v apt-get >/dev/null || fail "this is not Debian: put a kubectl at $folder/usr/bin/kubectl by hand"
+  step "fetching Debian's kubectl"
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  [ "$(id -u)" != 0 ] || apt-get update -qq
+  (cd "$folder" && apt-get download -qq -o APT::Sandbox::User=root kubernetes-client && dpkg-deb -x kubernetes-client_*.deb . && rm kubernetes-client_*.deb) ||
+    fail "Debian's package kubernetes-client cannot be fetched"
+}
+
 # build: compiles TypeScript to dist/.
 build() {
   step "building"

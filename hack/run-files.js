@@ -12,6 +12,7 @@ const first = [
   ...['lost-node', 'engine-kill', 'storage-kill', 'agent-specs', 'agent-faults', 'server-kill', 'two-schedulers', 'fuzz'],
   ...[
     'engine-restart',
+    'kubectl',
     'pods-volumes',
     'terminals',
     'pods-security',
