@@ -57,7 +57,7 @@ const meanings = {
 
 export type AccessVerb =
   | keyof typeof meanings
-  | `get-${string}`
+  | `${'create' | 'delete' | 'get' | 'options'}-${string}`
   | `impersonate-${string}`
   | `update-${string}`
   | `patch-${string}`;

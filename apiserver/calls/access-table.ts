@@ -38,6 +38,9 @@ const scaling: Readonly<Record<string, MethodAccess>> = {
   PatchScale: { verbs: ['patch-scale'] },
 };
 
+/** Served by the door of Kubernetes' API alone. */
+const proxy: MethodAccess = { verbs: ['get', 'create', 'update', 'patch', 'delete', 'options'].map((verb) => `${verb}-proxy`) };
+
 /** A kind's methods besides. */
 const special: Readonly<Record<string, Readonly<Record<string, MethodAccess>>>> = {
   Pod: {
@@ -50,7 +53,10 @@ const special: Readonly<Record<string, Readonly<Record<string, MethodAccess>>>> 
     PortForward: { verbs: ['port-forward'] },
     ReadFiles: { verbs: ['read-files'] },
     WriteFiles: { verbs: ['write-files'] },
+    Proxy: proxy,
   },
+  Service: { Proxy: proxy },
+  Node: { Proxy: proxy },
   Namespace: { Finalize: { verbs: ['finalize'] } },
   ServiceAccount: { CreateToken: { verbs: ['create-token'] } },
 };

@@ -53,6 +53,7 @@ export interface HttpDoorOptions extends CallChainOptions {
   readonly now: () => Date;
   readonly actions: ActionDeps;
   readonly metrics: MetricsRegistry;
+  readonly random: () => number;
   /** Whether the server is ready: what /readyz answers. */
   readonly isServing: () => boolean;
 }

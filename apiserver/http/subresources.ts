@@ -27,19 +27,23 @@ export const standardVerbs: readonly string[] = [
 ];
 const parts = ['get', 'patch', 'update'];
 const streams = ['create', 'get'];
+const proxied = ['create', 'delete', 'get', 'patch', 'update'];
 
 type Special = Pick<Resource, 'name' | 'group' | 'version' | 'kind' | 'verbs'>;
 
 /** Subresources of the core group that are no part of the object. */
 const special: Readonly<Record<string, readonly Special[]>> = {
   namespaces: [{ name: 'finalize', kind: 'Namespace', verbs: ['update'] }],
+  nodes: [{ name: 'proxy', kind: 'NodeProxyOptions', verbs: proxied }],
   pods: [
     { name: 'attach', kind: 'PodAttachOptions', verbs: streams },
     { name: 'binding', kind: 'Binding', verbs: ['create'] },
     { name: 'eviction', group: 'policy', version: 'v1', kind: 'Eviction', verbs: ['create'] },
     { name: 'exec', kind: 'PodExecOptions', verbs: streams },
     { name: 'log', kind: 'Pod', verbs: ['get'] },
+    { name: 'proxy', kind: 'PodProxyOptions', verbs: proxied },
   ],
+  services: [{ name: 'proxy', kind: 'ServiceProxyOptions', verbs: proxied }],
   serviceaccounts: [{ name: 'token', group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', verbs: ['create'] }],
 };
 

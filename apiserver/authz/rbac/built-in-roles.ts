@@ -68,7 +68,7 @@ const viewRules: PolicyRule[] = [
 ];
 
 const editRules: PolicyRule[] = [
-  rule([...READ, ...WRITE], CORE, 'secrets'),
+  rule([...READ, ...WRITE], CORE, 'secrets', 'pods/proxy', 'services/proxy'),
   rule(WRITE, CORE, 'pods', 'configmaps', 'persistentvolumeclaims', 'serviceaccounts', 'services'),
   rule(WRITE, CORE, 'replicationcontrollers', 'replicationcontrollers/scale'),
   rule(WRITE, APPS, 'daemonsets', ...scalable),

@@ -1,0 +1,151 @@
+import { type ClientRequest, type IncomingMessage, request as openRequest } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { connect as connectTls } from 'node:tls';
+import { createGunzip, createInflate } from 'node:zlib';
+import { asApiError, callCancelled, unavailable } from '../../../api/errors/index.ts';
+import { stopping } from '../../tunnel/forward.ts';
+import type { HttpRequest } from '../http-call.ts';
+import type { StreamWay } from '../streams/stream-route.ts';
+import type { Upgrade } from '../streams/upgrade.ts';
+import { answerHeaders, requestHeaders } from './proxy-headers.ts';
+import type { ProxyTarget } from './proxy-target.ts';
+import { LinkRewriter, type ProxyPlace, rewriteLink } from './rewrite-links.ts';
+
+export interface ForwardWish {
+  readonly target: ProxyTarget;
+  /** Of the server: "/api/v1/namespaces/N/pods/P/proxy". */
+  readonly prefix: string;
+  /** What is asked of the other side, as it was written; begins with "/". */
+  readonly path: string;
+  /** With its "?", or "". */
+  readonly search: string;
+}
+
+/**
+ * Passes a request on, and the answer back, each no faster than its reader takes it; a connection that the other side
+ * switches to another protocol is joined with the client's. Throws UNAVAILABLE where the other side gives no answer.
+ */
+export async function forwardRequest({ target, prefix, path, search }: ForwardWish, way: StreamWay): Promise<void> {
+  const { request, upgrade, context } = way;
+  const socket = await reach(target.dial(context));
+  const end = (): void => void socket.destroy();
+  context.signal.addEventListener('abort', end);
+  try {
+    context.signal.throwIfAborted();
+    const address = request.socket.remoteAddress ?? '';
+    const forwarded = { headers: request.headers, uri: prefix + path, address, hasBody: hasBody(request) };
+    const headers = requestHeaders(forwarded);
+    if (upgrade) Object.assign(headers, { connection: 'Upgrade', upgrade: request.headers.upgrade ?? '' });
+    const place = { prefix, hosts: [target.host, headers.host].flat().filter((each) => each !== undefined) };
+    const wire = target.scheme === 'https' ? overTls(socket) : socket;
+    const sent = openRequest({ method: request.method ?? 'GET', path: path + search, headers, createConnection: () => wire });
+    const answer = await reach(answerOf(sent, request, upgrade));
+    if (answer.socket) await joinConnections(upgrade!, answer.message, { socket: answer.socket, head: answer.head });
+    else await sendAnswer(answer.message, place, way);
+  } catch (error) {
+    throw context.isCancelled ? callCancelled() : context.signal.aborted ? stopping() : error;
+  } finally {
+    context.signal.removeEventListener('abort', end);
+    socket.destroy();
+  }
+}
+
+/** As Kubernetes has it, certificates of pods are not checked: nothing says by which authority. */
+function overTls(socket: Duplex): Duplex {
+  const secure = connectTls({ socket, rejectUnauthorized: false });
+  secure.once('close', () => socket.destroy());
+  socket.once('error', (error) => secure.destroy(error));
+  return secure;
+}
+
+async function reach<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const known = asApiError(error);
+    if (known && known.reason !== 'ServiceUnavailable' && known.code !== 'FAILED_PRECONDITION') throw known;
+    throw unavailable(`error trying to reach service: ${(error as Error).message}`, error);
+  }
+}
+
+function hasBody(request: HttpRequest): boolean {
+  if ('stream' in request) return !request.stream.endAfterHeaders;
+  const { headers } = request;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+interface Answer {
+  readonly message: IncomingMessage;
+  /** Of a connection that has another protocol from here on, and what of it came with the answer. */
+  readonly socket?: Duplex;
+  readonly head: Buffer;
+}
+
+function answerOf(sent: ClientRequest, request: HttpRequest, upgrade: Upgrade | undefined): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    sent.on('error', reject);
+    sent.on('response', (message) => resolve({ message, head: Buffer.alloc(0) }));
+    if (upgrade) sent.on('upgrade', (message, socket, head) => resolve({ message, socket, head }));
+    // An answer may come before the body has been read; then the rest of it is of no interest.
+    if (upgrade) sent.end();
+    else pipeline(request, sent).catch(() => {});
+  });
+}
+
+async function sendAnswer(message: IncomingMessage, place: ProxyPlace, { request, response }: StreamWay): Promise<void> {
+  const { statusCode = 0, statusMessage } = message;
+  if (statusCode < 200) throw unavailable(`error trying to reach service: it answered with the status ${statusCode}`);
+  const headers = answerHeaders(message.headers);
+  if (typeof headers.location === 'string') headers.location = rewriteLink(headers.location, place);
+  const steps = request.method === 'HEAD' ? [] : rewriting(message, place);
+  if (steps.length > 0) for (const name of ['content-length', 'content-encoding']) delete headers[name];
+  response.statusCode = statusCode;
+  // HTTP/2 has none.
+  if (request.httpVersionMajor === 1 && statusMessage) response.statusMessage = statusMessage;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.flushHeaders();
+  // The door listens for its end, and a pipeline several times.
+  response.setMaxListeners(MOST_LISTENERS);
+  await pipeline([message, ...steps, response]);
+}
+
+const MOST_LISTENERS = 30;
+
+const decoders = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate } as const;
+
+/** What a page passes through whose links are rewritten: one in an encoding that can be read, and in one piece. */
+function rewriting({ headers }: IncomingMessage, place: ProxyPlace): NodeJS.ReadWriteStream[] {
+  const type = (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
+  if (type !== 'text/html' || headers['content-range'] !== undefined) return [];
+  const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  if (encoding === 'identity') return [new LinkRewriter(place)];
+  if (!Object.hasOwn(decoders, encoding)) return [];
+  return [decoders[encoding as keyof typeof decoders](), new LinkRewriter(place)];
+}
+
+/** Joins two connections until one of them ends. */
+async function joinConnections(
+  upgrade: Upgrade,
+  { statusMessage, headers }: IncomingMessage,
+  { socket, head }: { readonly socket: Duplex; readonly head: Buffer },
+): Promise<void> {
+  const client = upgrade.take();
+  client.setMaxListeners(MOST_LISTENERS);
+  const said = { ...answerHeaders(headers), connection: 'Upgrade', upgrade: headers.upgrade ?? '' };
+  const lines = Object.entries(said).flatMap(([name, value]) => [value].flat().map((each) => `${name}: ${each}`));
+  client.write(`HTTP/1.1 101 ${statusMessage || 'Switching Protocols'}\r\n${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  client.write(head);
+  socket.write(upgrade.head);
+  const gone = (): void => void socket.destroy();
+  client.once('close', gone);
+  try {
+    await Promise.race([pipeline(client, socket), pipeline(socket, client)]);
+  } catch {
+    // One of them is gone: there is nobody left to be told.
+  } finally {
+    client.removeListener('close', gone);
+    socket.destroy();
+    client.destroySoon();
+  }
+}
