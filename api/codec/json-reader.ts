@@ -11,6 +11,13 @@ export function describeJson(value: unknown, { showValues = true } = {}): string
   return `${typeof value} ${text.length > 60 ? `${text.slice(0, 60)}...` : text}`;
 }
 
+/** What Go's decoder calls a JSON value in its errors. */
+function goTypeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'boolean') return 'bool';
+  return value === null ? 'null' : typeof value;
+}
+
 /** Walks a JSON document: knows where it is, and collects what is wrong. One reader a document. */
 export class JsonReader {
   readonly violations: FieldViolation[] = [];
@@ -30,7 +37,8 @@ export class JsonReader {
   }
 
   wrong(expected: string, value: unknown): undefined {
-    this.violations.push(wrongType(this.field(), expected, describeJson(value, { showValues: this.showValues })));
+    const found = describeJson(value, { showValues: this.showValues });
+    this.violations.push(wrongType(this.field(), expected, found, goTypeOf(value)));
     return undefined;
   }
 

@@ -1,4 +1,4 @@
-import type { ErrorSubject, FieldViolation } from '../errors/api-error.ts';
+import type { ApiError, ErrorSubject, FieldViolation } from '../errors/api-error.ts';
 import { invalid } from '../errors/constructors.ts';
 import { invalidValue, required } from '../errors/violations.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -26,15 +26,23 @@ export function messageToJson(messageName: string, value: object): JsonObject {
  */
 export function fromJson<T extends object>(kind: KindNames, json: unknown): T {
   const { value, violations } = readObject<T>(kind, json);
-  if (violations.length > 0) throw invalid(subjectOf(kind, json), violations);
+  if (violations.length > 0) throw undecodable(kind, json, violations);
   return value;
+}
+
+/** The error of an object that cannot be read. */
+export function undecodable(kind: KindNames, json: unknown, violations: readonly FieldViolation[]): ApiError {
+  const { apiVersion, message } = kind;
+  return invalid(subjectOf(kind, json), violations, { of: 'decoding', kind: kind.kind, apiVersion, message });
 }
 
 /** Reads a message from JSON, as strictly. */
 export function messageFromJson<T extends object>(messageName: string, json: unknown): T {
   const at = new JsonReader();
   const value = messagePlan(messageName).read(json, at);
-  if (at.violations.length > 0) throw invalid({ kind: messageName.slice(messageName.lastIndexOf('.') + 1) }, at.violations);
+  const kind = messageName.slice(messageName.lastIndexOf('.') + 1);
+  const parts = { of: 'decoding', kind, apiVersion: 'v1', message: messageName } as const;
+  if (at.violations.length > 0) throw invalid({ kind }, at.violations, parts);
   return value as T;
 }
 

@@ -1,4 +1,4 @@
-import { ApiError, type ErrorReason, type ErrorSubject, type FieldViolation } from './api-error.ts';
+import { ApiError, type ErrorParts, type ErrorReason, type ErrorSubject, type FieldViolation } from './api-error.ts';
 
 function named(subject: ErrorSubject): string {
   const kind = (subject.kind ?? 'object').toLowerCase();
@@ -19,24 +19,43 @@ export function alreadyExists(subject: ErrorSubject): ApiError {
 /**
  * The write was based on a version that is no longer the newest, or lost against another writer: read again and retry.
  */
-export function conflict(subject: ErrorSubject, why: string): ApiError {
-  return new ApiError('ABORTED', 'Conflict', `${named(subject)}: ${why}`, { subject });
+export function conflict(subject: ErrorSubject, why: string, inKubernetes = why): ApiError {
+  const parts = { of: 'conflict', why: inKubernetes } as const;
+  return new ApiError('ABORTED', 'Conflict', `${named(subject)}: ${why}`, { subject, parts });
+}
+
+const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
+
+/** The same for a version that is not the newest. */
+export function outdated(subject: ErrorSubject, why: string): ApiError {
+  return conflict(subject, why, MODIFIED);
+}
+
+/** The same for an object that has another uid than the write names. */
+export function otherUid(subject: ErrorSubject, found: string | undefined, wanted: string): ApiError {
+  const why = `the uid is ${found}, not ${wanted}: the object was deleted and made again`;
+  return conflict(subject, why, `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found ?? ''}`);
 }
 
 /** The object breaks rules; all of them are listed. */
-export function invalid(subject: ErrorSubject, violations: readonly FieldViolation[]): ApiError {
+export function invalid(subject: ErrorSubject, violations: readonly FieldViolation[], parts?: ErrorParts): ApiError {
   const list = violations.map(({ field, description }) => (field === '' ? description : `${field}: ${description}`)).join('; ');
-  return new ApiError('INVALID_ARGUMENT', 'Invalid', `${named(subject)} is invalid: ${list}`, { subject, violations });
+  return new ApiError('INVALID_ARGUMENT', 'Invalid', `${named(subject)} is invalid: ${list}`, { subject, violations, parts });
 }
 
 /** The request itself makes no sense, whatever the object. */
-export function badRequest(message: string, violations: readonly FieldViolation[] = []): ApiError {
-  return new ApiError('INVALID_ARGUMENT', 'BadRequest', message, { violations });
+export function badRequest(message: string, violations: readonly FieldViolation[] = [], parts?: ErrorParts): ApiError {
+  return new ApiError('INVALID_ARGUMENT', 'BadRequest', message, { violations, parts });
 }
 
 /** The system is not in a state that allows this. */
-export function failedPrecondition(reason: ErrorReason, message: string, subject: ErrorSubject = {}): ApiError {
-  return new ApiError('FAILED_PRECONDITION', reason, message, { subject });
+export function failedPrecondition(
+  reason: ErrorReason,
+  message: string,
+  subject: ErrorSubject = {},
+  parts?: ErrorParts,
+): ApiError {
+  return new ApiError('FAILED_PRECONDITION', reason, message, { subject, parts });
 }
 
 /** The resource version, or the continue token, is older than what is kept: list again. */
@@ -55,8 +74,15 @@ export function unauthenticated(message: string): ApiError {
 }
 
 /** The authenticated caller may not do this. */
-export function permissionDenied(message: string): ApiError {
-  return new ApiError('PERMISSION_DENIED', 'Forbidden', message);
+export function permissionDenied(message: string, parts?: ErrorParts): ApiError {
+  return new ApiError('PERMISSION_DENIED', 'Forbidden', message, { parts });
+}
+
+/** The same in Kubernetes' words, of an object by its resource: "pods". */
+export function objectForbidden(resource: string, name: string, why: string): ApiError {
+  const message = `${resource} "${name}" is forbidden: ${why}`;
+  const options = { subject: { resource, name }, parts: { of: 'text', message } } as const;
+  return new ApiError('PERMISSION_DENIED', 'Forbidden', message, options);
 }
 
 /** The other side cannot be reached or is stopping; the call may be tried again. */

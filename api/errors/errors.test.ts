@@ -34,12 +34,14 @@ it('is recognised through the causes of other errors', () => {
 });
 
 it('says what is wrong in words, with a reason for programs', () => {
-  expect([notSupported('a', 'x', ['y', 'z']), duplicate('a', 5), tooLong('a', 3, 'bytes'), unknownField('a', 'b')]).toEqual([
-    { field: 'a', description: 'unsupported value "x": must be one of "y", "z"', reason: 'FieldValueNotSupported' },
-    { field: 'a', description: 'duplicate value 5', reason: 'FieldValueDuplicate' },
-    { field: 'a', description: 'too long: must have at most 3 bytes', reason: 'FieldValueTooLong' },
-    { field: 'a', description: 'unknown field; did you mean "b"?', reason: 'FieldUnknown' },
-  ]);
+  expect([notSupported('a', 'x', ['y', 'z']), duplicate('a', 5), tooLong('a', 3, 'bytes'), unknownField('a', 'b')]).toMatchObject(
+    [
+      { field: 'a', description: 'unsupported value "x": must be one of "y", "z"', reason: 'FieldValueNotSupported' },
+      { field: 'a', description: 'duplicate value 5', reason: 'FieldValueDuplicate' },
+      { field: 'a', description: 'too long: must have at most 3 bytes', reason: 'FieldValueTooLong' },
+      { field: 'a', description: 'unknown field; did you mean "b"?', reason: 'FieldUnknown' },
+    ],
+  );
 });
 
 it('does not repeat a long value in full', () => {

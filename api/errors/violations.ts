@@ -16,49 +16,64 @@ export function shortened(text: string, most = SHOWN_CHARACTERS): string {
 
 /** The field must be given. */
 export function required(field: string, why?: string): FieldViolation {
-  return { field, description: why ? `is required: ${why}` : 'is required', reason: 'FieldValueRequired' };
+  return { field, description: why ? `is required: ${why}` : 'is required', reason: 'FieldValueRequired', detail: why ?? '' };
 }
 
 /** The value breaks a rule; `why` is the rule ("must be at least 1"). */
 export function invalidValue(field: string, value: unknown, why: string): FieldViolation {
-  return { field, description: `invalid value ${show(value)}: ${why}`, reason: 'FieldValueInvalid' };
+  const shown = show(value);
+  return { field, description: `invalid value ${shown}: ${why}`, reason: 'FieldValueInvalid', value: shown, detail: why };
 }
 
 /** The value is none of the known ones. */
 export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldViolation {
   const list = supported.map((each) => JSON.stringify(each)).join(', ');
-  return { field, description: `unsupported value ${show(value)}: must be one of ${list}`, reason: 'FieldValueNotSupported' };
+  const shown = show(value);
+  return {
+    ...{ field, description: `unsupported value ${shown}: must be one of ${list}`, reason: 'FieldValueNotSupported' },
+    ...{ value: shown, detail: `supported values: ${list}` },
+  };
 }
 
 /** Another item of the list has the same value. */
 export function duplicate(field: string, value: unknown): FieldViolation {
-  return { field, description: `duplicate value ${show(value)}`, reason: 'FieldValueDuplicate' };
+  const shown = show(value);
+  return { field, description: `duplicate value ${shown}`, reason: 'FieldValueDuplicate', value: shown, detail: '' };
 }
 
 /** The field may not be set, or may not change, here. */
 export function forbidden(field: string, why: string): FieldViolation {
-  return { field, description: `forbidden: ${why}`, reason: 'FieldValueForbidden' };
+  return { field, description: `forbidden: ${why}`, reason: 'FieldValueForbidden', detail: why };
 }
 
 /** More bytes or characters than allowed. */
 export function tooLong(field: string, maximum: number, unit: 'characters' | 'bytes'): FieldViolation {
-  return { field, description: `too long: must have at most ${maximum} ${unit}`, reason: 'FieldValueTooLong' };
+  const detail = `may not be more than ${maximum} ${unit}`;
+  return { field, description: `too long: must have at most ${maximum} ${unit}`, reason: 'FieldValueTooLong', detail };
 }
 
 /** The field has too many parts. */
 export function invalidSize(field: string, maximum: number, parts: string): FieldViolation {
-  return { field, description: `too many: must have at most ${maximum} ${parts}`, reason: 'FieldValueTooMany' };
+  const detail = `must have at most ${maximum} ${parts}`;
+  return { field, description: `too many: ${detail}`, reason: 'FieldValueTooMany', detail };
 }
 
 /** The field names something that is not there. */
 export function notFoundValue(field: string, value: unknown): FieldViolation {
-  return { field, description: `not found: ${show(value)}`, reason: 'FieldValueNotFound' };
+  const shown = show(value);
+  return { field, description: `not found: ${shown}`, reason: 'FieldValueNotFound', value: shown, detail: '' };
 }
 
 /** The value has the wrong JSON type. */
-export function wrongType(field: string, expected: string, found: string): FieldViolation {
+export function wrongType(field: string, expected: string, found: string, value?: string): FieldViolation {
   const hint = quotesHint(expected, found);
-  return { field, description: `wrong type: expected ${expected}, found ${found}${hint}`, reason: 'FieldValueTypeInvalid' };
+  const description = `wrong type: expected ${expected}, found ${found}${hint}`;
+  return {
+    field,
+    description,
+    reason: 'FieldValueTypeInvalid',
+    ...(value !== undefined && { value, detail: `expected ${expected}` }),
+  };
 }
 
 /** YAML reads 5, yes and true without quotes as numbers and booleans, and "80" with them as a string. */
@@ -70,9 +85,15 @@ function quotesHint(expected: string, found: string): string {
 }
 
 export const FIELD_UNKNOWN = 'FieldUnknown';
+export const FIELD_DUPLICATE = 'FieldDuplicate';
 
 /** The kind has no such field. */
 export function unknownField(field: string, didYouMean?: string): FieldViolation {
   const hint = didYouMean === undefined ? '' : `; did you mean "${didYouMean}"?`;
   return { field, description: `unknown field${hint}`, reason: FIELD_UNKNOWN };
+}
+
+/** A JSON object has the field twice: the last one counts where that is allowed. */
+export function duplicateField(field: string): FieldViolation {
+  return { field, description: 'the field is given twice', reason: FIELD_DUPLICATE };
 }

@@ -37,7 +37,7 @@ it('warns of an empty message, because it is set', () => {
 });
 
 it('refuses with a violation, also behind an inlined message that the path does not show', () => {
-  expect(check({ hostPID: true, volumes: [{ name: 'v', volumeSource: { csi: { driver: 'x' } } }] }).violations).toEqual([
+  expect(check({ hostPID: true, volumes: [{ name: 'v', volumeSource: { csi: { driver: 'x' } } }] }).violations).toMatchObject([
     { field: 'spec.hostPID', description: 'forbidden: it is not safe here', reason: 'FieldValueForbidden' },
     { field: 'spec.volumes[0].csi', description: 'forbidden: there is no driver', reason: 'FieldValueForbidden' },
   ]);

@@ -1,4 +1,4 @@
-import { permissionDenied } from '../../api/errors/index.ts';
+import { objectForbidden } from '../../api/errors/index.ts';
 import type { Container, LimitRange, PersistentVolumeClaim, Pod, Quantity } from '../../api/generated/types.ts';
 import { resourceOf } from '../../api/kinds/identity.ts';
 import { isKind } from '../../api/kinds/index.ts';
@@ -55,7 +55,7 @@ function enforce(kind: Kind, object: ApiObject, ranges: readonly LimitRange[]): 
     if (first === undefined) continue;
     const name = object.metadata?.name || object.metadata?.generateName || '';
     const why = others.length === 0 ? first : `[${[first, ...others].join(', ')}]`;
-    throw permissionDenied(`${resourceOf(kind)} "${name}" is forbidden: ${why}`);
+    throw objectForbidden(resourceOf(kind), name, why);
   }
 }
 

@@ -1,4 +1,4 @@
-import { permissionDenied } from '../../api/errors/index.ts';
+import { objectForbidden } from '../../api/errors/index.ts';
 import type { Node, Pod } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
@@ -21,7 +21,7 @@ export function mirrorPods(readNode: NodeReader): Admission {
       // Says of itself what is missing.
       if (nodeName === '') return;
       const problem = wrongOwner(pod, nodeName, await readNode(nodeName));
-      if (problem !== undefined) throw permissionDenied(`pods "${pod.metadata?.name ?? ''}" is forbidden: ${problem}`);
+      if (problem !== undefined) throw objectForbidden('pods', pod.metadata?.name ?? '', problem);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { permissionDenied } from '../../api/errors/index.ts';
+import { objectForbidden } from '../../api/errors/index.ts';
 import type { Pod } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import { type PodSecurityPolicy, podSecurityPolicy } from '../../api/kinds/namespace/pod-security-labels.ts';
@@ -39,7 +39,7 @@ function enforce(pod: Pod, level: PodSecurityLevel): void {
   const problem = describe(pod, level);
   if (problem === undefined) return;
   const name = pod.metadata?.name || pod.metadata?.generateName;
-  throw permissionDenied(`pods "${name}" is forbidden: violates PodSecurity "${level}:latest": ${problem}`);
+  throw objectForbidden('pods', name ?? '', `violates PodSecurity "${level}:latest": ${problem}`);
 }
 
 function describe(pod: Pod, level: PodSecurityLevel): string | undefined {

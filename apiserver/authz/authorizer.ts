@@ -70,7 +70,12 @@ export class Authorizer {
   /** For what is neither an object nor a resource: "/apis". Throws PERMISSION_DENIED. */
   authorizePath(identity: Identity, verb: string, path: string): void {
     if (this.mayPath(identity, verb, path)) return;
-    throw permissionDenied(`user "${identity.user}" cannot ${verb} ${path}: ${hint}`);
+    throw permissionDenied(`user "${identity.user}" cannot ${verb} ${path}: ${hint}`, {
+      of: 'path',
+      user: identity.user,
+      verb,
+      path,
+    });
   }
 
   may(identity: Identity, access: Access): boolean {
@@ -154,12 +159,16 @@ export class Authorizer {
   }
 
   private denied(identity: Identity, access: Access): ApiError {
-    const { verb, resource, subresource } = this.attributes(access);
+    const { verb, group, resource, subresource } = this.attributes(access);
     const { namespace, kind } = access;
     const what = subresource === '' ? resource : `${resource}/${subresource}`;
     const where = namespace !== '' ? ` in the namespace "${namespace}"` : this.isClusterWide(kind) ? '' : ' in all namespaces';
     const why = isNode(identity) ? 'a node may do only what it needs for itself and for its pods' : hint;
-    return permissionDenied(`user "${identity.user}" cannot ${verb} ${what}${where}: ${why}`);
+    const { user } = identity;
+    return permissionDenied(`user "${user}" cannot ${verb} ${what}${where}: ${why}`, {
+      ...{ of: 'access', user, verb, group, resource, subresource, namespace, name: access.name },
+      why: isNode(identity) ? why : '',
+    });
   }
 }
 

@@ -47,7 +47,7 @@ export function negotiate(
     })
     .sort((a, b) => b.quality - a.quality);
   const [best] = wanted;
-  if (!best) throw new ApiError('INVALID_ARGUMENT', 'NotAcceptable', notAcceptable(accept));
+  if (!best) throw notAcceptable(accept, may);
   return best.as === undefined ? { type: best.type } : { type: best.type, as: best.as };
 }
 
@@ -61,8 +61,14 @@ export function prefersProtobuf(accept: string | undefined): boolean {
   }
 }
 
-const notAcceptable = (accept: string): string =>
-  `the answer can be ${Object.values(contentTypes).join(', ')}, none of which "${accept.slice(0, 200)}" accepts`;
+function notAcceptable(accept: string, { protobuf, yaml }: { readonly protobuf: boolean; readonly yaml?: boolean }): ApiError {
+  const types = Object.values(contentTypes)
+    .filter((type) => (type === contentTypes.protobuf ? protobuf : type !== contentTypes.yaml || yaml !== false))
+    .join(', ');
+  const message = `the answer can be ${types}, none of which "${accept.slice(0, 200)}" accepts`;
+  const parts = { of: 'text', message: `only the following media types are accepted: ${types}` } as const;
+  return new ApiError('INVALID_ARGUMENT', 'NotAcceptable', message, { parts });
+}
 
 function candidateOf(text: string): Candidate[] {
   const [name = '', ...parameters] = text.split(';').map((part) => part.trim());

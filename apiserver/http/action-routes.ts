@@ -1,5 +1,5 @@
 import { encodeMessage } from '../../api/codec/message.ts';
-import { ApiError, asApiError, badRequest, notFound, unimplemented } from '../../api/errors/index.ts';
+import { ApiError, asApiError, notFound, unimplemented } from '../../api/errors/index.ts';
 import type { Binding, Eviction, Namespace, TokenRequest, WriteOptions } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
@@ -12,6 +12,7 @@ import type { CallContext } from '../verbs/call-context.ts';
 import type { PreparedCall } from '../verbs/prepared-call.ts';
 import { answerReview, type ReviewKind, type Reviews, type ReviewTokens, reviewPackages } from '../verbs/reviews.ts';
 import { prepareBind, prepareEvict, prepareFinalize } from '../verbs/special-writes.ts';
+import { otherPlace } from '../verbs/standard-writes.ts';
 import { prepareToken } from '../verbs/token-requests.ts';
 import { bodyKind } from './body-kinds.ts';
 import type { HttpRequest } from './http-call.ts';
@@ -189,8 +190,7 @@ function placed(object: ApiObject, at: { readonly namespace: string; readonly na
   for (const key of ['namespace', 'name'] as const) {
     if (at[key] === '') continue;
     const said = object.metadata?.[key] || at[key];
-    if (said !== at[key])
-      throw badRequest(`the ${key} of the object, "${said}", does not match that of the request, "${at[key]}"`);
+    if (said !== at[key]) throw otherPlace(key, said, at[key]);
     object.metadata = { ...object.metadata, [key]: said };
   }
 }

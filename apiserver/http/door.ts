@@ -36,8 +36,9 @@ import {
   routeOf,
   type UnaryRoute,
 } from './resource-routes.ts';
-import { httpCodeOf, type StatusSubject, statusOf } from './status-object.ts';
+import { httpCodeOf, statusOf } from './status-object.ts';
 import { statusProtobuf } from './status-protobuf.ts';
+import type { StatusSubject } from './status-text.ts';
 import type { StreamRoute } from './streams/stream-route.ts';
 import { streamRouteOf } from './streams/stream-routes.ts';
 import { Upgrade, UpgradeCall } from './streams/upgrade.ts';
@@ -85,10 +86,14 @@ export class HttpDoor {
   readonly #chain: CallChain;
   readonly #paths: PathAnswers;
   readonly #meters = new Map<string, CallMeter>();
+  /** How errors name what they are about. */
+  readonly #resources: StatusSubject;
 
   constructor(options: HttpDoorOptions) {
     this.#options = options;
     this.#chain = new CallChain(options);
+    const { stores } = options.registry;
+    this.#resources = { resourceOf: (kind) => stores.get(kind)?.resource };
     this.#paths = new PathAnswers({ ...options, tokenKeys: options.actions.tokenKeys });
   }
 
@@ -115,12 +120,12 @@ export class HttpDoor {
     if (isPublicPath(url.pathname)) return this.#answerPublic(url, request, response);
     let found: Found | undefined;
     let refused: unknown;
-    let subject: StatusSubject = {};
+    let subject: StatusSubject = this.#resources;
     try {
       const path = parsePath(url.pathname);
       if (path.of === 'resource') {
         const { group, resource, name } = path.target;
-        subject = { group, resource, name };
+        subject = { ...this.#resources, group, resource, name };
         found = this.#find({ request, target: path.target, query: url.searchParams });
       }
     } catch (error) {

@@ -1,6 +1,6 @@
-import { notFound } from '../../api/errors/index.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { KindStores } from '../registry/kind-stores.ts';
+import { noSuchResource } from './no-such-resource.ts';
 import type { ResourcePath } from './parse-path.ts';
 
 /**
@@ -15,5 +15,5 @@ export function findResource(stores: KindStores, { group, version, resource }: R
     if (kind.apiVersion === apiVersion) return store;
     if (stores.versionsOf(store.id).includes(apiVersion)) return stores.find({ kind: kind.kind, apiVersion });
   }
-  throw notFound({ kind: 'resource', name: `${resource}.${version}${group && `.${group}`}` });
+  throw noSuchResource(`the resource "${resource}.${version}${group && `.${group}`}"`);
 }

@@ -1,4 +1,5 @@
-import { badRequest, notFound } from '../../api/errors/index.ts';
+import { badRequest } from '../../api/errors/index.ts';
+import { noSuchResource } from './no-such-resource.ts';
 
 /** What the path of a request names: a resource, or something that is none ("/version"). */
 export type RequestPath =
@@ -39,7 +40,7 @@ export function parsePath(pathname: string): RequestPath {
   const namespace = isInNamespace ? words[1]! : '';
   const [resource = '', name = '', subresource = '', ...rest] = isInNamespace ? words.slice(2) : words;
   const named = [resource, ...(isInNamespace ? [namespace] : [])];
-  if (named.includes('') || (name === '' && subresource !== '')) throw notFound({ kind: 'path', name: pathname });
+  if (named.includes('') || (name === '' && subresource !== '')) throw noSuchResource(`the path "${pathname}"`);
   return { of: 'resource', target: { group, version, namespace, resource, name, subresource, rest: rest.join('/') } };
 }
 

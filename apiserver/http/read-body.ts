@@ -16,7 +16,9 @@ const BODY_MS = 30_000;
  */
 export async function readBody(request: HttpRequest): Promise<Buffer> {
   const tooLarge = (): ApiError =>
-    new ApiError('INVALID_ARGUMENT', 'RequestEntityTooLarge', `the body is larger than ${MOST_BYTES} bytes`);
+    new ApiError('INVALID_ARGUMENT', 'RequestEntityTooLarge', `the body is larger than ${MOST_BYTES} bytes`, {
+      parts: { of: 'text', message: `Request entity too large: limit is ${MOST_BYTES}` },
+    });
   if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES) throw tooLarge();
   const chunks: Buffer[] = [];
   let length = 0;
@@ -67,5 +69,8 @@ export function objectBody(mediaType: string, body: Buffer, kind: Pick<Kind, 'ki
 
 export function unsupported(mediaType: string, known: readonly string[]): ApiError {
   const message = `the body of the request was in an unknown format: "${mediaType}" is none of ${known.join(', ')}`;
-  return new ApiError('INVALID_ARGUMENT', 'UnsupportedMediaType', message);
+  const types = known.join(', ');
+  const inKubernetes = `the body of the request was in an unknown format - accepted media types include: ${types}`;
+  const parts = { of: 'text', message: inKubernetes } as const;
+  return new ApiError('INVALID_ARGUMENT', 'UnsupportedMediaType', message, { parts });
 }

@@ -1,4 +1,5 @@
-import type { ApiError, ErrorCode } from '../../api/errors/index.ts';
+import type { ApiError, ErrorCode, ErrorReason } from '../../api/errors/index.ts';
+import { causeField, type StatusSubject, statusText, subjectOf, violationText } from './status-text.ts';
 
 /** Kubernetes' `Status`, the answer of a request that failed. */
 export interface StatusObject {
@@ -59,29 +60,48 @@ const byCode: Readonly<Record<ErrorCode, number>> = {
   UNAUTHENTICATED: 401,
 };
 
-export const httpCodeOf = ({ reason, code }: ApiError): number => byReason[reason] ?? byCode[code];
+/** Kubernetes' reason for each code, for reasons that only Berth has. */
+const reasons: Readonly<Record<ErrorCode, ErrorReason>> = {
+  CANCELLED: 'Timeout',
+  INVALID_ARGUMENT: 'BadRequest',
+  NOT_FOUND: 'NotFound',
+  ALREADY_EXISTS: 'AlreadyExists',
+  PERMISSION_DENIED: 'Forbidden',
+  RESOURCE_EXHAUSTED: 'TooManyRequests',
+  FAILED_PRECONDITION: 'Conflict',
+  ABORTED: 'Conflict',
+  OUT_OF_RANGE: 'Expired',
+  UNIMPLEMENTED: 'MethodNotAllowed',
+  INTERNAL: 'InternalError',
+  UNAVAILABLE: 'ServiceUnavailable',
+  DEADLINE_EXCEEDED: 'Timeout',
+  UNAUTHENTICATED: 'Unauthorized',
+};
 
-/** What a request was about, for errors that do not say so themselves. */
-export interface StatusSubject {
-  readonly group?: string;
-  readonly resource?: string;
-  readonly name?: string;
+/** What could not be read is a bad request, however many fields are wrong; what a patch makes is invalid. */
+function reasonOf({ parts, reason, code }: ApiError): ErrorReason {
+  if (parts?.of === 'decoding') return 'BadRequest';
+  if (parts?.of === 'text' || parts?.of === 'forbidden') return parts.reason ?? reason;
+  return Object.hasOwn(byReason, reason) ? reason : reasons[code];
 }
 
-/** An error as a Status. Its details name the resource of the request, as Kubernetes' do. */
-export function statusOf(error: ApiError, { group, resource, name }: StatusSubject = {}): StatusObject {
-  const { reason, message, violations, retryAfterMs, subject } = error;
-  const causes = violations.map((each) => ({
-    reason: each.reason,
-    message: each.description,
-    ...(each.field && { field: each.field }),
-  }));
-  const said = subject.name ?? name;
-  const kind = resource ?? subject.kind;
+export const httpCodeOf = (error: ApiError): number => byReason[reasonOf(error)] ?? byCode[error.code];
+
+/** The reasons whose details name what the error is about. */
+const named: ReadonlySet<ErrorReason> = new Set([
+  ...['NotFound', 'AlreadyExists', 'Conflict', 'Forbidden', 'Invalid', 'MethodNotAllowed', 'Timeout', 'TooManyRequests'],
+]);
+
+/** An error as a Status: Kubernetes' code, reason and words, and in its details what it is about and why. */
+export function statusOf(error: ApiError, about: StatusSubject = {}): StatusObject {
+  const reason = reasonOf(error);
+  const subject = subjectOf(error, about);
+  const causes = causesOf(error, reason);
+  const { retryAfterMs } = error;
+  const { name, group, kind, resource } = subject;
+  const what = reason === 'Invalid' && error.violations.length > 0 && kind !== '' ? kind : resource;
   const details: StatusDetails = {
-    ...(said ? { name: said } : {}),
-    ...(group ? { group } : {}),
-    ...(kind ? { kind } : {}),
+    ...(named.has(reason) ? { ...(name && { name }), ...(group && { group }), ...(what && { kind: what }) } : {}),
     ...(causes.length > 0 ? { causes } : {}),
     ...(retryAfterMs === undefined ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1_000)) }),
   };
@@ -90,12 +110,31 @@ export function statusOf(error: ApiError, { group, resource, name }: StatusSubje
     apiVersion: 'v1',
     metadata: {},
     status: 'Failure',
-    message,
+    message: statusText(error, reason, subject),
     reason,
-    ...(Object.keys(details).length > 0 ? { details } : {}),
+    ...(Object.keys(details).length > 0 || reason === 'NotFound' ? { details } : {}),
     code: httpCodeOf(error),
   };
 }
+
+type Causes = NonNullable<StatusDetails['causes']>;
+
+/** Why: the wrong fields, or what Berth says where Kubernetes' words say less. */
+function causesOf(error: ApiError, reason: ErrorReason): Causes {
+  const { parts, violations, message } = error;
+  if (parts?.of === 'decoding' || parts?.of === 'access') return [];
+  const told = parts?.of === 'forbidden' ? (parts.causes ?? violations) : violations;
+  const causes = told.slice(0, MOST_CAUSES).map((each) => {
+    const field = causeField(each);
+    return { reason: each.reason, message: violationText(each), ...(field && { field }) };
+  });
+  if (causes.length > 0) return causes;
+  if (reason === 'InternalError' || reason === 'MethodNotAllowed' || reason === 'Unauthorized') return [{ message }];
+  return reason === error.reason || parts !== undefined ? [] : [{ reason: error.reason, message }];
+}
+
+/** More say nothing new, and would make the answer large. */
+const MOST_CAUSES = 100;
 
 /** The answer of what succeeded and has no object to show. */
 export function successOf(more: Pick<StatusObject, 'details' | 'code'>): StatusObject {

@@ -1,6 +1,6 @@
 import type { Type } from 'protobufjs';
 import { messageType } from '../../api/codec/descriptors.ts';
-import { fromJson, readObject, subjectOf } from '../../api/codec/json.ts';
+import { fromJson, readObject, subjectOf, undecodable } from '../../api/codec/json.ts';
 import { decodeForeign } from '../../api/codec/message.ts';
 import { findUnsayable } from '../../api/codec/value-checks.ts';
 import { LENGTH_DELIMITED } from '../../api/codec/wire-format.ts';
@@ -121,7 +121,7 @@ export function objectFromJson<T extends ApiObject>(kind: Kind, json: unknown, u
   if (!unknown) return fromJson<T>(kind, json);
   const { value, violations } = readObject<T>(kind, json);
   const wrong = violations.filter(({ reason }) => reason !== FIELD_UNKNOWN);
-  if (wrong.length > 0) throw invalid(subjectOf(kind, json), violations);
+  if (wrong.length > 0) throw undecodable(kind, json, violations);
   unknown.push(...violations.map(({ field }) => field));
   return value;
 }

@@ -1,4 +1,4 @@
-import { badRequest, conflict, permissionDenied } from '../../api/errors/index.ts';
+import { badRequest, otherUid, permissionDenied } from '../../api/errors/index.ts';
 import type { DeleteOptions, ObjectMeta } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import { isSystemPriorityClass } from '../../api/kinds/priority-class/system.ts';
@@ -71,7 +71,7 @@ export function checkPreconditions(
 ): void {
   const uid = previous.metadata?.uid;
   if (!preconditions?.uid || preconditions.uid === uid) return;
-  throw conflict(store.subject(at), `the uid is ${uid}, not ${preconditions.uid}: the object was deleted and made again`);
+  throw otherUid(store.subject(at), uid, preconditions.uid);
 }
 
 export function decideDelete(store: KindStore, options: DeleteOptions, previous: AnyObject): AnyObject | 'remove' {

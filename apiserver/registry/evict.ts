@@ -1,4 +1,4 @@
-import { ApiError, conflict, failedPrecondition, invalid, notFound } from '../../api/errors/index.ts';
+import { ApiError, conflict, failedPrecondition, invalid, notFound, outdated } from '../../api/errors/index.ts';
 import { required } from '../../api/errors/violations.ts';
 import type { DeleteOptions, Eviction, Pod, PodDisruptionBudget } from '../../api/generated/types.ts';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
@@ -45,7 +45,7 @@ export async function evictPod(deps: EvictDeps, eviction: Eviction, context: Wri
     try {
       return await deleteEvicted(pods, { at, options, permission }, permission === 'counted' ? lasting(context) : context);
     } catch (error) {
-      if (error !== outdated) throw error;
+      if (error !== changedMeanwhile) throw error;
     }
   }
   throw conflict(pods.subject(at), 'it changes too often to be evicted: try again');
@@ -96,7 +96,7 @@ async function ask(deps: EvictDeps, at: ObjectName, options: DeleteOptions, cont
 function checkVersion(pods: KindStore, at: ObjectName, { preconditions }: DeleteOptions, revision: number): void {
   const wanted = preconditions?.resourceVersion;
   if (wanted && wanted !== String(revision))
-    throw conflict(pods.subject(at), `the version is ${revision}, not ${wanted}: read it again and repeat the eviction`);
+    throw outdated(pods.subject(at), `the version is ${revision}, not ${wanted}: read it again and repeat the eviction`);
 }
 
 async function budgetOf(budgets: KindStore, { namespace }: ObjectName, pod: Pod): Promise<ObjectName | undefined> {
@@ -120,7 +120,7 @@ function refusal(budgets: KindStore, at: ObjectName, budget: ObjectName, why: st
 }
 
 /** The pod has changed since the budget's decision. */
-const outdated = new Error('outdated');
+const changedMeanwhile = new Error('outdated');
 
 interface Evicted {
   readonly at: ObjectName;
@@ -132,8 +132,8 @@ async function deleteEvicted(pods: KindStore, { at, options, permission }: Evict
   const compute = (previous: AnyObject): AnyObject | 'remove' => {
     checkPreconditions(pods, at, options, previous);
     const pod = previous as Pod;
-    if (permission === 'beyond' && !isBeyondBudgets(pod)) throw outdated;
-    if (permission === 'unready' && isPodReady(pod)) throw outdated;
+    if (permission === 'beyond' && !isBeyondBudgets(pod)) throw changedMeanwhile;
+    if (permission === 'unready' && isPodReady(pod)) throw changedMeanwhile;
     return decideDelete(pods, options, withTarget(pod, pods.origin().now) as AnyObject);
   };
   const resourceVersion = options.preconditions?.resourceVersion;

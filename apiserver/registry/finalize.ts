@@ -1,4 +1,4 @@
-import { conflict, invalid } from '../../api/errors/index.ts';
+import { invalid, otherUid } from '../../api/errors/index.ts';
 import type { Namespace } from '../../api/generated/types.ts';
 import { validateFinalizers } from '../../api/kinds/metadata.ts';
 import type { AnyObject } from './any-object.ts';
@@ -19,7 +19,7 @@ export async function finalizeNamespace(store: KindStore, sent: Namespace, conte
   const { uid, resourceVersion } = sent.metadata ?? {};
   const compute = (previous: AnyObject): AnyObject => {
     const now = previous.metadata?.uid;
-    if (uid && uid !== now) throw conflict(store.subject(at), `the uid is ${now}, not ${uid}: it was deleted and made again`);
+    if (uid && uid !== now) throw otherUid(store.subject(at), now, uid);
     const { finalizers: _, ...spec } = (previous as Namespace).spec ?? {};
     return { ...previous, spec: finalizers.length > 0 ? { ...spec, finalizers } : spec };
   };

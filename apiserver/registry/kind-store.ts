@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
-import { type ApiError, alreadyExists, conflict, type ErrorSubject, notFound, unavailable } from '../../api/errors/index.ts';
+import { type ApiError, alreadyExists, type ErrorSubject, notFound, outdated, unavailable } from '../../api/errors/index.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import { groupOf, keyPrefixOf } from '../../api/kinds/identity.ts';
 import { kindId } from '../../api/kinds/index.ts';
@@ -97,7 +97,7 @@ export class KindStore {
   }
 
   subject({ namespace, name }: ObjectName): ErrorSubject {
-    return { kind: this.kind.kind, name, ...(namespace ? { namespace } : {}) };
+    return { kind: this.kind.kind, name, ...(namespace ? { namespace } : {}), ...this.resource };
   }
 
   /**
@@ -295,7 +295,7 @@ export class KindStore {
   /** Throws ABORTED when a change names another version than the current one. */
   checkVersion(at: ObjectName, { revision }: Current, named: string | undefined): void {
     if (!named || named === String(revision)) return;
-    throw conflict(this.subject(at), `the version is ${revision}, not ${named}: read it again and repeat the change`);
+    throw outdated(this.subject(at), `the version is ${revision}, not ${named}: read it again and repeat the change`);
   }
 
   /** The server's metadata of a change: generation and managed fields. */

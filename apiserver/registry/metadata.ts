@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { messageType } from '../../api/codec/descriptors.ts';
-import { conflict, type ErrorSubject, type FieldViolation } from '../../api/errors/index.ts';
+import { type ErrorSubject, type FieldViolation, otherUid } from '../../api/errors/index.ts';
 import { forbidden } from '../../api/errors/violations.ts';
 import type { NamespaceSpec, ObjectMeta } from '../../api/generated/types.ts';
 import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
@@ -44,7 +44,7 @@ export function metadataForCreate(sent: ObjectMeta, hasSpec: boolean, origin: Or
  */
 export function metadataForUpdate(sent: ObjectMeta, previous: ObjectMeta, subject: ErrorSubject): ObjectMeta {
   if (sent.uid && sent.uid !== previous.uid) {
-    throw conflict(subject, `the uid is ${previous.uid}, not ${sent.uid}: the object was deleted and made again`);
+    throw otherUid(subject, previous.uid, sent.uid);
   }
   const { labels, annotations, ownerReferences, finalizers } = sent;
   const managedFields = clearsManagers(sent) ? sent.managedFields : sentManagers(sent, previous);

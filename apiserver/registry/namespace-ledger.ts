@@ -105,10 +105,13 @@ export class NamespaceLedger implements Ledger {
       const limit = this.limits[what];
       if (more[what] <= 0 || now[what] + more[what] <= limit || !grows(write, kind)) continue;
       this.refused[what]++;
-      throw permissionDenied(
-        `${subject.kind ?? 'object'} "${subject.name ?? ''}" is forbidden: namespace "${namespace}" holds ${now[what]} ${what} and ` +
-          `may hold ${limit} (berth server --namespace-${what}); this takes ${more[what]} more: delete objects, or raise the limit`,
-      );
+      const why =
+        `namespace "${namespace}" holds ${now[what]} ${what} and may hold ${limit} ` +
+        `(berth server --namespace-${what}); this takes ${more[what]} more: delete objects, or raise the limit`;
+      throw permissionDenied(`${subject.kind ?? 'object'} "${subject.name ?? ''}" is forbidden: ${why}`, {
+        of: 'forbidden',
+        why,
+      });
     }
   }
 

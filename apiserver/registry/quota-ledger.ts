@@ -1,5 +1,5 @@
 import { decodeMessage } from '../../api/codec/message.ts';
-import { type ErrorSubject, permissionDenied } from '../../api/errors/index.ts';
+import { type ErrorSubject, objectForbidden } from '../../api/errors/index.ts';
 import type { Pod, ResourceQuota } from '../../api/generated/types.ts';
 import { keyPrefixOf, resourceOf } from '../../api/kinds/identity.ts';
 import { isKind } from '../../api/kinds/index.ts';
@@ -83,7 +83,7 @@ export class QuotaLedger implements Ledger {
     const { share, lacks } = this.#demand(write, kind);
     const saysWhat = write.verb === undefined || RESIZE.test(write.verb);
     const why = quotas.refusal(write.key, { share, ...(saysWhat && { lacks }) }, this.#now());
-    if (why !== undefined) throw permissionDenied(`${resourceOf(kind)} "${name}" is forbidden: ${why}`);
+    if (why !== undefined) throw objectForbidden(resourceOf(kind), name, why);
   }
 
   reserve(write: PlannedWrite, cache: KindCache): Planned | undefined {

@@ -1,11 +1,11 @@
 import {
   ApiError,
   alreadyExists,
-  conflict,
   type ErrorSubject,
   expired,
   internal,
   notFound,
+  outdated,
   unavailable,
 } from '../../api/errors/index.ts';
 import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
@@ -13,7 +13,7 @@ import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts
 const translations = {
   exists: (subject) => alreadyExists(subject),
   'not-found': (subject) => notFound(subject),
-  mismatch: (subject) => conflict(subject, 'the object has been changed: read it again and repeat the change'),
+  mismatch: (subject) => outdated(subject, 'the object has been changed: read it again and repeat the change'),
   compacted: () => expired('the version asked for is no longer kept: list again'),
   'too-large': (subject, error) =>
     new ApiError('INVALID_ARGUMENT', 'RequestEntityTooLarge', error.message, { subject, cause: error }),
@@ -53,4 +53,4 @@ export async function translated<T>(subject: ErrorSubject, call: Promise<T>): Pr
 
 /** What a write gets that others were faster than, time and again. */
 export const tooManyOthers = (subject: ErrorSubject): ApiError =>
-  conflict(subject, 'too many others change it at the same time: try again');
+  outdated(subject, 'too many others change it at the same time: try again');

@@ -1,5 +1,5 @@
-import { conflict, type ErrorSubject, type FieldViolation, invalid } from '../../api/errors/index.ts';
-import { required } from '../../api/errors/violations.ts';
+import { type ErrorSubject, type FieldViolation, invalid, otherUid } from '../../api/errors/index.ts';
+import { invalidValue, required } from '../../api/errors/violations.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { nameOf, nextVersion, writeTargetOf } from './next-version.ts';
@@ -24,7 +24,7 @@ export async function updateObject(store: KindStore, sent: AnyObject, context: W
 
 function checkNamesVersion(store: KindStore, at: ObjectName, { metadata }: AnyObject): void {
   if (store.kind.updateNeedsVersion && !metadata?.resourceVersion)
-    throw invalid(store.subject(at), [required('metadata.resourceVersion', 'must be specified for an update')]);
+    throw invalid(store.subject(at), [invalidValue('metadata.resourceVersion', '', 'must be specified for an update')]);
 }
 
 /**
@@ -62,7 +62,7 @@ export async function updateSubresource(
 /** A named uid means that object and no later one of the same name. Throws ABORTED. */
 export function checkUid(subject: ErrorSubject, uid: string | undefined, previous: AnyObject): void {
   if (!uid || uid === previous.metadata?.uid) return;
-  throw conflict(subject, `the uid is ${previous.metadata?.uid}, not ${uid}: the object was deleted and made again`);
+  throw otherUid(subject, previous.metadata?.uid, uid);
 }
 
 export function requireName(store: KindStore, sent: AnyObject): ObjectName {

@@ -1,6 +1,6 @@
 import { toJson } from '../../api/codec/json.ts';
 import { decodeMessage } from '../../api/codec/message.ts';
-import { badRequest, invalid, unimplemented } from '../../api/errors/index.ts';
+import { type ApiError, badRequest, invalid, unimplemented } from '../../api/errors/index.ts';
 import type { DeleteOptions, PatchRequest, WriteOptions } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { Admission } from '../admission/admission.ts';
@@ -156,10 +156,19 @@ function readSent({ store, object: bytes, format, namespace, subresource, at }: 
   if (at.name && !object.metadata?.name) object.metadata = { ...object.metadata, name: at.name };
   for (const key of ['name', 'namespace'] as const) {
     const said = object.metadata?.[key] ?? '';
-    if (at[key] && said !== at[key])
-      throw badRequest(`the ${key} of the object, "${said}", does not match that of the request, "${at[key]}"`);
+    if (at[key] && said !== at[key]) throw otherPlace(key, said, at[key]);
   }
   return object;
+}
+
+/** The object says another name or namespace than the request. */
+export function otherPlace(key: 'name' | 'namespace', said: string, asked: string): ApiError {
+  const inKubernetes =
+    key === 'name'
+      ? `the name of the object (${said}) does not match the name on the URL (${asked})`
+      : 'the namespace of the provided object does not match the namespace sent on the request';
+  const text = `the ${key} of the object, "${said}", does not match that of the request, "${asked}"`;
+  return badRequest(text, [], { of: 'text', message: inKubernetes });
 }
 
 /** What a patch asks permission for. Throws for a subresource that the kind does not have. */

@@ -170,9 +170,9 @@ describe('a caller that impersonates another', () => {
       return answer.code === 201 ? 'allowed' : answer.json.message;
     };
     expect(await who({ 'impersonate-extra-scopes': 'view' })).toBe('allowed');
-    expect(await who({ 'impersonate-extra-scopes': 'edit' })).toContain('cannot impersonate userextras/scopes');
-    expect(await who({ 'impersonate-uid': '7' })).toContain('cannot impersonate uids');
-    expect(await who({ 'impersonate-group': 'dev' })).toContain('cannot impersonate groups');
+    expect(await who({ 'impersonate-extra-scopes': 'edit' })).toContain('cannot impersonate resource "userextras/scopes"');
+    expect(await who({ 'impersonate-uid': '7' })).toContain('cannot impersonate resource "uids"');
+    expect(await who({ 'impersonate-group': 'dev' })).toContain('cannot impersonate resource "groups"');
   });
 
   it('has to name one', async () => {

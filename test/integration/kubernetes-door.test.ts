@@ -113,7 +113,7 @@ describe('an object', () => {
   it.each([
     ['Warn', 201, '299 - "unknown field \\"nonsense\\""'],
     ['Ignore', 201, undefined],
-    ['Strict', 422, undefined],
+    ['Strict', 400, undefined],
   ])('with fields that its kind does not have is judged by fieldValidation=%s', async (mode, code, warning) => {
     const body = { ...mapOf(`fields-${mode.toLowerCase()}`), nonsense: 1 };
     const answer = await ask(`${maps}?fieldValidation=${mode}`, { method: 'POST', body });

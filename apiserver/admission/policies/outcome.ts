@@ -65,9 +65,9 @@ export class Outcome {
     const { kind, namespace, name, call } = this.#attributes;
     if (actions.includes('Deny')) {
       const subject = { kind: kind.kind, name, ...(kind.namespaced && { namespace }) };
-      this.#denied ??= new ApiError(CODES[reason] ?? 'INVALID_ARGUMENT', reason, `${named} denied request: ${message}`, {
-        subject,
-      });
+      const why = `${named} denied request: ${message}`;
+      const options = { subject, parts: { of: 'forbidden', why } } as const;
+      this.#denied ??= new ApiError(CODES[reason] ?? 'INVALID_ARGUMENT', reason, why, options);
     }
     if (actions.includes('Warn')) call.warn(`Validation failed for ${named}: ${message}`);
     if (actions.includes('Audit'))

@@ -21,7 +21,9 @@ export function denied(webhook: string, { message, httpCode, reason }: Verdict):
   const fallback: readonly [ErrorCode, ErrorReason] = httpCode < 500 ? CODES[400]! : ['INTERNAL', 'InternalError'];
   const [code, usual] = CODES[httpCode] ?? fallback;
   const why = message === '' ? 'denied the request without explanation' : `denied the request: ${message}`;
-  return new ApiError(code, /^[A-Z][A-Za-z]{0,62}$/.test(reason) ? reason : usual, `admission webhook "${webhook}" ${why}`);
+  const text = `admission webhook "${webhook}" ${why}`;
+  const parts = { of: 'text', message: text } as const;
+  return new ApiError(code, /^[A-Z][A-Za-z]{0,62}$/.test(reason) ? reason : usual, text, { parts });
 }
 
 /** A webhook could not be asked, or gave no usable answer, and its failure policy is "Fail". */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ApiError, failedPrecondition, permissionDenied } from '../../../api/errors/index.ts';
+import { type ApiError, failedPrecondition, objectForbidden, permissionDenied } from '../../../api/errors/index.ts';
 import type { Event, Lease, Node, PersistentVolume, Pod } from '../../../api/generated/types.ts';
 import type { ApiObject } from '../../../api/kinds/kind.ts';
 import { mayLabelItself } from '../../../api/kinds/node/own-labels.ts';
@@ -69,7 +69,7 @@ const clockSlackMs = 100;
  * changes nothing else of it. It holds none of an address that it may not announce.
  */
 function checkAddressLease(identity: Identity, name: string, { next, previous, quietMs = 0, hasService }: NodeChange): void {
-  const refuse = (what: string) => permissionDenied(`leases "${name}" is forbidden: a node cannot ${what}`);
+  const refuse = (what: string) => objectForbidden('leases', name, `a node cannot ${what}`);
   const node = nodeNameOf(identity);
   const { holderIdentity = '', leaseDurationSeconds = 0 } = (next as Lease).spec ?? {};
   const { spec: before = {} } = previous as Lease;
@@ -107,7 +107,7 @@ function checkAgentVersion(name: string, after: Node, before: Node | undefined, 
 function checkPodMetadata(name: string, next: ApiObject, previous: ApiObject): void {
   for (const field of ['labels', 'finalizers'] as const)
     if (!isDeepStrictEqual(next.metadata?.[field], previous.metadata?.[field]))
-      throw permissionDenied(`pods "${name}" is forbidden: a node cannot update ${field} through pod status`);
+      throw objectForbidden('pods', name, `a node cannot update ${field} through pod status`);
 }
 
 /** How a Node is to change. */
@@ -152,11 +152,11 @@ export function checkNodeCreate(identity: Identity, { kind, name }: Access, obje
   // Requests expire; what is tied would stay, and they are counted for all nodes together.
   if (kind === 'CertificateSigningRequest' && (isNode(identity) || isBootstrapper(identity))) {
     const tie = tieOf(object);
-    if (tie) throw permissionDenied(`certificatesigningrequests "${name}" is forbidden: a node may not give it ${tie}`);
+    if (tie) throw objectForbidden('certificatesigningrequests', name, `a node may not give it ${tie}`);
   }
   if (kind !== 'Pod') return;
   const pod = object as Pod;
-  const refuse = (why: string) => permissionDenied(`pods "${name}" is forbidden: ${why}`);
+  const refuse = (why: string) => objectForbidden('pods', name, why);
   if (!isNode(identity)) {
     if (isMirror(pod))
       throw refuse(`it has the annotation "${annotations.configMirror}", which only the agent of a node may set`);
