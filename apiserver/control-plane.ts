@@ -1,7 +1,14 @@
 import { defaultNetwork } from '../api/meta/cluster-ranges.ts';
-import { controlPlaneAddressOf, controlPlaneNames, kubernetesAddressOf } from '../api/meta/control-plane.ts';
+import {
+  controlPlaneAddressOf,
+  controlPlaneNames,
+  controlPlaneService,
+  kubernetesAddressOf,
+  kubernetesService,
+} from '../api/meta/control-plane.ts';
 import { parseServiceRanges } from './allocation/ranges.ts';
 import type { ServerOptions } from './options.ts';
+import type { HeldCertificates } from './pki/held-certificates.ts';
 import { ControlPlaneService } from './registry/control-plane-service.ts';
 import type { Registry } from './registry/registry.ts';
 
@@ -23,13 +30,34 @@ export function certifiedHosts(options: ServerOptions): string[] {
 
 const hostOf = (listen: string): string => listen.slice(0, listen.lastIndexOf(':')).replace(/^\[|\]$/g, '');
 
-/** Makes the Service of a server that listens; the result resolves when it is kept no more, after the signal. */
-export async function keepControlPlaneService(
-  { registry, port }: { readonly registry: Registry; readonly port: number },
+/** What listens, and what the Services that lead there depend on. */
+export interface ControlPlaneDoors {
+  readonly registry: Registry;
+  readonly port: number;
+  /** Where Kubernetes' HTTP API is served, HOST:PORT; undefined: nowhere. */
+  readonly kubernetes: string | undefined;
+  readonly certificates: Pick<HeldCertificates, 'alsoName'>;
+}
+
+/**
+ * Makes the Services of a server that listens, one for each door; the result resolves when they are kept no more, after
+ * the signal.
+ */
+export async function keepControlPlaneServices(
+  { registry, port, kubernetes, certificates }: ControlPlaneDoors,
   options: Pick<ServerOptions, 'serviceRanges' | 'log'>,
   signal: AbortSignal,
-): Promise<{ readonly ended: Promise<void> }> {
-  const service = new ControlPlaneService({ registry, port, address: controlPlaneAddresses(options).berth, log: options.log });
-  await service.begin();
-  return { ended: service.run(signal) };
+): Promise<{ readonly ended: Promise<unknown> }> {
+  const addresses = controlPlaneAddresses(options);
+  const { log } = options;
+  const services = [
+    new ControlPlaneService({ ...{ registry, log, port }, service: controlPlaneService, address: addresses.berth }),
+    new ControlPlaneService({
+      ...{ registry, log, service: kubernetesService, address: addresses.kubernetes },
+      port: kubernetes === undefined ? undefined : Number(kubernetes.slice(kubernetes.lastIndexOf(':') + 1)),
+      onOtherAddress: (address) => certificates.alsoName(address),
+    }),
+  ];
+  for (const service of services) await service.begin();
+  return { ended: Promise.all(services.map((service) => service.run(signal))) };
 }

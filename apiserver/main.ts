@@ -2,7 +2,7 @@ import { once, setMaxListeners } from 'node:events';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import { repairServices } from './allocation/repair-services.ts';
 import { anyOf, BootstrapTokens } from './authn/bootstrap-tokens.ts';
-import { certifiedHosts, keepControlPlaneService } from './control-plane.ts';
+import { certifiedHosts, keepControlPlaneServices } from './control-plane.ts';
 import { openListeners } from './listeners.ts';
 import { runLoops, startCustomKinds } from './loops.ts';
 import type { ServerOptions } from './options.ts';
@@ -108,12 +108,13 @@ async function listenUntil({ options, store, registry, dynamic, addKind, sums, p
     ...{ answerLimits: options.answerLimits, anonymousLimits: options.anonymousLimits },
   });
   const listeners = await openListeners({ ...options, api, pki }, stopping.signal);
-  const service = await keepControlPlaneService({ registry, port: listeners.port }, options, stopping.signal);
+  const doors = { ...listeners, registry, certificates: pki.certificates };
+  const services = await keepControlPlaneServices(doors, options, stopping.signal);
   api.setServing(true);
   options.ready?.({ ...listeners, ca: pki.certificates.trusted(), addKind });
   if (!signal.aborted) await once(signal, 'abort');
   log.info('the API server is stopping');
   api.setServing(false);
   stopping.abort();
-  await Promise.all([service.ended, listeners.drain(options.drainMs ?? DRAIN_MS)]);
+  await Promise.all([services.ended, listeners.drain(options.drainMs ?? DRAIN_MS)]);
 }

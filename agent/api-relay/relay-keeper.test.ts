@@ -15,15 +15,32 @@ const service: TableService = {
   ...{ internalPolicy: 'Local', externalPolicy: 'Local', publishNotReadyAddresses: true },
 };
 
+const key = 'default/berth';
+const server = { host: '192.0.2.5', port: 7443 };
+
 function open() {
   const [clock, logger, metrics, ending] = [createFakeClock(), createFakeLogger(), new MetricsRegistry(), new AbortController()];
   const tables: (TableService | undefined)[] = [];
+  const keys: string[] = [];
+  const changed: string[] = [];
   const started: { options: RelayOptions; die: (why: string) => void; close: () => void }[] = [];
-  const world = { refuse: '', tables, started, clock, logger, metrics };
+  const world = { refuse: '', tables, keys, changed, started, clock, logger, metrics };
   const keeper = new RelayKeeper({
-    ...{ address: '10.42.0.1', nodeName: 'n1', controlPlane: '10.43.0.1', server: '192.0.2.5:7443', metrics, clock, logger },
+    ...{ address: '10.42.0.1', nodeName: 'n1', metrics, clock, logger },
+    services: [
+      { key, isOurs: ({ clusterAddresses }) => clusterAddresses.includes('10.43.0.1'), server: () => server },
+      {
+        key: 'default/kubernetes',
+        isOurs: ({ provider }) => provider === 'kubernetes',
+        server: () => undefined,
+        changed: () => changed.push('kubernetes'),
+      },
+    ],
     isAllowed: (source) => source === '10.42.0.9',
-    setTable: (table) => tables.push(table),
+    setTable(of, table) {
+      keys.push(of);
+      tables.push(table);
+    },
     async start(options) {
       if (world.refuse !== '') throw new Error(world.refuse);
       let [close, reject] = [(): void => {}, (_: Error): void => {}];
@@ -31,7 +48,7 @@ function open() {
         [close, reject] = both;
       });
       started.push({ options, die: (why) => reject(new Error(why)), close });
-      return { port: 40_000 + started.length, open: () => 3, ended, close };
+      return { ports: [40_000 + started.length, 50_000 + started.length], open: () => 3, ended, close };
     },
   });
   const ended = keeper.run(ending.signal);
@@ -46,22 +63,39 @@ function open() {
 it('leads the Service to the relay of this node, at its cluster address only', async () => {
   const { keeper, tables, started, endpoints, end } = open();
   await expect.poll(() => started.length).toBe(1);
-  expect(started[0]!.options).toMatchObject({ address: '10.42.0.1', port: 0, server: { host: '192.0.2.5', port: 7443 } });
+  expect(started[0]!.options.address).toBe('10.42.0.1');
+  expect(started[0]!.options.targets.map((target) => target())).toEqual([server, undefined]);
   expect(['10.42.0.9', '10.42.1.9'].map(started[0]!.options.isAllowed)).toEqual([true, false]);
-  keeper.take(service);
+  keeper.take(key, service);
   expect(endpoints()).toEqual(['10.42.0.1:40001']);
   expect(tables.at(-1)).toMatchObject({ clusterAddresses: ['10.43.0.1'], externalAddresses: [], loadBalancerAddresses: [] });
   expect(tables.at(-1)?.ports).toMatchObject([{ protocol: 'TCP', port: 443 }]);
   expect(tables.at(-1)?.ports[0]).not.toHaveProperty('nodePort');
-  keeper.take(undefined);
+  keeper.take(key, undefined);
   expect(tables.at(-1)).toBeUndefined();
+  await end();
+});
+
+it('leads each of the Services to a port of its own, and tells which have changed', async () => {
+  const { keeper, started, tables, keys, changed, endpoints, end } = open();
+  const kubernetes = { ...service, clusterAddresses: ['10.43.0.2'], provider: 'kubernetes' };
+  expect(keeper.take('default/kubernetes', kubernetes)).toBe(true);
+  expect([keys, endpoints(), changed]).toEqual([['default/kubernetes'], [], ['kubernetes']]);
+  await expect.poll(() => started.length).toBe(1);
+  await expect.poll(endpoints).toEqual(['10.42.0.1:50001']);
+  expect(tables.at(-1)?.clusterAddresses).toEqual(['10.43.0.2']);
+  expect(keeper.take(key, service)).toBe(true);
+  expect([keys.at(-1), endpoints(), changed]).toEqual([key, ['10.42.0.1:40001'], ['kubernetes']]);
+  expect(keeper.take('default/kubernetes', service)).toBe(false);
+  expect([keys.at(-1), tables.at(-1)]).toEqual(['default/kubernetes', undefined]);
+  expect(keeper.take('default/other', service)).toBe(false);
   await end();
 });
 
 it('starts a relay again that fails, on another port, and leads nowhere meanwhile', async () => {
   const { keeper, started, endpoints, clock, logger, end } = open();
   await expect.poll(() => started.length).toBe(1);
-  keeper.take(service);
+  keeper.take(key, service);
   started[0]!.die('listen EADDRNOTAVAIL');
   await expect.poll(endpoints).toEqual([]);
   await clock.advance(10_000);
@@ -77,7 +111,7 @@ it('tells once of a failure that goes on, and leaves the table as it is at the e
   const world = open();
   const { keeper, started, endpoints, clock, logger, end } = world;
   await expect.poll(() => started.length).toBe(1);
-  keeper.take(service);
+  keeper.take(key, service);
   world.refuse = 'no address';
   started[0]!.die('gone');
   for (let i = 0; i < 10; i++) await clock.advance(10_000);
@@ -126,9 +160,9 @@ it.each([
 it('leaves a Service of this name that a user made to the table, and gives it back when it goes', () => {
   const { keeper, tables } = open();
   const foreign = { ...service, clusterAddresses: ['10.43.7.7'] };
-  expect([keeper.take(foreign), keeper.take(undefined), tables]).toEqual([false, false, []]);
-  expect([keeper.take(service), keeper.take(undefined)]).toEqual([true, true]);
+  expect([keeper.take(key, foreign), keeper.take(key, undefined), tables]).toEqual([false, false, []]);
+  expect([keeper.take(key, service), keeper.take(key, undefined)]).toEqual([true, true]);
   expect(tables.at(-1)).toBeUndefined();
-  keeper.take(service);
-  expect(keeper.take(foreign)).toBe(false);
+  keeper.take(key, service);
+  expect(keeper.take(key, foreign)).toBe(false);
 });

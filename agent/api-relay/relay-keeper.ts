@@ -6,19 +6,28 @@ import type { Logger } from '../../client/logger.ts';
 import type { TableService } from '../service-table/service.ts';
 import { wordsOf } from '../words-of.ts';
 import { relayMetrics } from './metrics.ts';
-import { defaultRelayLimits, type Refusal, type Relay, startRelay } from './relay.ts';
+import { defaultRelayLimits, type Refusal, type RelayTarget, type ServerAddress, startRelay } from './relay.ts';
+
+/** A Service of the control plane that the server keeps. */
+export interface RelayedService {
+  /** "namespace/name". */
+  readonly key: string;
+  /** Whether a Service of this key is the server's own; a user may have another one there. */
+  isOurs(service: TableService): boolean;
+  /** Where its connections are passed on to. */
+  readonly server: RelayTarget;
+  /** Called when the API has the Service, or has changed it. */
+  changed?(): void;
+}
 
 export interface RelayKeeperOptions {
   /** The node's own address in its range. */
   readonly address: string;
   readonly nodeName: string;
-  /** The cluster address of the Service that the server keeps. */
-  readonly controlPlane: string;
-  /** Where the agent itself reaches the API server: "host:port". */
-  readonly server: string;
+  readonly services: readonly RelayedService[];
   isAllowed(source: string): boolean;
-  /** Replaces what the node's table has of the control plane's Service. */
-  setTable(service: TableService | undefined): void;
+  /** Replaces what the node's table has of one of these Services. */
+  setTable(key: string, service: TableService | undefined): void;
   readonly metrics: MetricsRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -34,28 +43,33 @@ const tellMs = 60_000;
 const httpsPort = 443;
 
 /**
- * Keeps a relay to the API server for this machine's pods, and leads the control plane's Service to it. A node whose
- * agent is away has none: new connections are refused there, and nowhere else.
+ * Keeps a relay to the API server for this machine's pods, and leads the control plane's Services to it, each to a port
+ * of its own. A node whose agent is away has none: new connections are refused there, and nowhere else.
  */
 export class RelayKeeper {
   readonly #options: RelayKeeperOptions;
   readonly #toldAt = new Map<Refusal, number>();
-  #service: TableService | undefined;
-  #port: number | undefined;
+  /** What the API has of the Services that are ours, by key. */
+  readonly #services = new Map<string, TableService>();
+  /** By the keys of the Services. */
+  #ports: ReadonlyMap<string, number> = new Map();
 
   constructor(options: RelayKeeperOptions) {
     this.#options = options;
   }
 
   /**
-   * What the API has of the Service now. False: it is another one of this name, which a user made, or none of ours was
-   * there before.
+   * What the API has of a Service now. False: it is none of the control plane's, or another one of this name, which a
+   * user made, or none of ours was there before.
    */
-  take(service: TableService | undefined): boolean {
-    const isOurs = service?.clusterAddresses.includes(this.#options.controlPlane) === true;
-    const wasOurs = this.#service !== undefined;
-    this.#service = isOurs ? service : undefined;
-    if (isOurs || wasOurs) this.#lead();
+  take(key: string, service: TableService | undefined): boolean {
+    const relayed = this.#options.services.find((each) => each.key === key);
+    if (relayed === undefined) return false;
+    const wasOurs = this.#services.delete(key);
+    const isOurs = service !== undefined && relayed.isOurs(service);
+    if (isOurs) this.#services.set(key, service);
+    if (isOurs || wasOurs) this.#lead(key);
+    if (isOurs) relayed.changed?.();
     return isOurs || (wasOurs && service === undefined);
   }
 
@@ -82,10 +96,10 @@ export class RelayKeeper {
   }
 
   async #serve(signal: AbortSignal): Promise<void> {
-    const { address, server, isAllowed, metrics, start = startRelay } = this.#options;
+    const { address, services, isAllowed, metrics, start = startRelay } = this.#options;
     const refused = metrics.counter(relayMetrics.refused);
     const relay = await start({
-      ...{ address, port: 0, server: parseServer(server), isAllowed, limits: defaultRelayLimits },
+      ...{ address, targets: services.map(({ server }) => server), isAllowed, limits: defaultRelayLimits },
       now: () => performance.now(),
       onRefused: (reason, source, why) => {
         refused.with(reason).inc();
@@ -94,33 +108,35 @@ export class RelayKeeper {
     });
     const leave = metrics.read(relayMetrics.open, () => [{ labels: [], value: relay.open() }]);
     const unlink = onAbort(signal, () => relay.close());
-    this.#port = relay.port;
-    if (this.#service) this.#lead();
+    this.#ports = new Map(services.map(({ key }, i) => [key, relay.ports[i]!]));
+    this.#leadAll();
     try {
       await relay.ended;
     } finally {
       unlink();
       leave();
-      this.#port = undefined;
+      this.#ports = new Map();
       // At the end the table stays as it is, like all of it.
-      if (!signal.aborted && this.#service) this.#lead();
+      if (!signal.aborted) this.#leadAll();
     }
   }
 
-  #lead(): void {
+  #leadAll(): void {
+    for (const key of this.#services.keys()) this.#lead(key);
+  }
+
+  #lead(key: string): void {
     const { address, nodeName, setTable } = this.#options;
-    setTable(
-      this.#service &&
-        relayedService(this.#service, nodeName, this.#port === undefined ? undefined : { address, port: this.#port }),
-    );
+    const [service, port] = [this.#services.get(key), this.#ports.get(key)];
+    setTable(key, service && relayedService(service, nodeName, port === undefined ? undefined : { address, port }));
   }
 
   #tell(reason: Refusal, source: string, why: string | undefined): void {
-    const { logger, clock, server } = this.#options;
+    const { logger, clock } = this.#options;
     const now = clock.now();
     if (now - (this.#toldAt.get(reason) ?? Number.NEGATIVE_INFINITY) < tellMs) return;
     this.#toldAt.set(reason, now);
-    logger.warn({ source, reason, ...(why && { server, why }) }, wordsFor[reason]);
+    logger.warn({ source, reason, ...(why && { why }) }, wordsFor[reason]);
   }
 }
 
@@ -137,7 +153,7 @@ const wordsFor: Readonly<Record<Refusal, string>> = {
 export function relayedService(
   service: TableService,
   node: string,
-  relay: (Pick<Relay, 'port'> & { readonly address: string }) | undefined,
+  relay: { readonly address: string; readonly port: number } | undefined,
 ): TableService {
   const endpoints = relay
     ? [{ address: relay.address, port: relay.port, ready: true, serving: true, terminating: false, node }]
@@ -150,7 +166,7 @@ export function relayedService(
 }
 
 /** Reads "host:port", as the client does. */
-export function parseServer(address: string): { readonly host: string; readonly port: number } {
+export function parseServer(address: string): ServerAddress {
   const [, host = '', port] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(address) ?? [];
   return { host, port: port === undefined ? httpsPort : Number(port) };
 }

@@ -21,10 +21,11 @@ async function open(limits: Partial<RelayLimits> = {}, { port = 0, isAllowed = (
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const refused: Refusal[] = [];
+  const to = { host: '127.0.0.1', port: port || portOf(server) };
   const clock = { now: 0 };
   const relay = await startRelay({
-    ...{ address: '127.0.0.1', port: 0, isAllowed, now: () => clock.now, limits: { ...defaultRelayLimits, ...limits } },
-    server: { host: '127.0.0.1', port: port || portOf(server) },
+    ...{ address: '127.0.0.1', isAllowed, now: () => clock.now, limits: { ...defaultRelayLimits, ...limits } },
+    targets: [() => to, () => undefined, () => to],
     onRefused: (reason) => refused.push(reason),
   });
   ending.push(
@@ -34,7 +35,7 @@ async function open(limits: Partial<RelayLimits> = {}, { port = 0, isAllowed = (
       for (const each of arrived) each.destroy();
     },
   );
-  const dial = (from?: string): Client => new Client(relay.port, from);
+  const dial = (from?: string): Client => new Client(relay.ports[0]!, from);
   /** A client, and the other end of its connection. */
   const pair = async (from?: string) => {
     const count = arrived.length;
@@ -218,7 +219,9 @@ describe('the relay to the API server', () => {
     const ports = [client.socket.localPort, server.remotePort];
     client.socket.write('x');
     await once(server, 'data');
-    await expect.poll(() => [keepAlive(relay.port, ports[0]!), keepAlive(ports[1]!, server.localPort!)]).toEqual([true, true]);
+    await expect
+      .poll(() => [keepAlive(relay.ports[0]!, ports[0]!), keepAlive(ports[1]!, server.localPort!)])
+      .toEqual([true, true]);
   });
 
   it('ends everything when it is closed', async () => {
@@ -231,16 +234,26 @@ describe('the relay to the API server', () => {
     await expect.poll(() => late.how).toBe('ECONNREFUSED');
   });
 
+  it('refuses connections to a server whose address is not known', async () => {
+    const { relay, refused, arrived } = await open();
+    const client = new Client(relay.ports[1]!);
+    await expect.poll(() => client.how).toBe('ECONNRESET');
+    expect([refused, arrived, relay.open()]).toEqual([['server'], [], 0]);
+  });
+
+  it('bounds the connections to all servers together', async () => {
+    const { relay, refused, pair } = await open({ maxConnectionsPerSource: 1 });
+    const { client } = await pair();
+    const second = new Client(relay.ports[2]!);
+    await expect.poll(() => second.how).toBe('ECONNRESET');
+    expect(client.how).toBeUndefined();
+    expect(refused).toEqual(['source-limit']);
+  });
+
   it('says why it cannot bind', async () => {
-    const { relay } = await open();
-    const options = {
-      address: '127.0.0.1',
-      port: relay.port,
-      server: { host: '127.0.0.1', port: 1 },
-      limits: defaultRelayLimits,
-    };
+    const options = { address: '192.0.2.1', targets: [() => ({ host: '127.0.0.1', port: 1 })], limits: defaultRelayLimits };
     await expect(startRelay({ ...options, isAllowed: () => true, now: () => 0, onRefused: () => {} })).rejects.toThrow(
-      'EADDRINUSE',
+      'EADDRNOTAVAIL',
     );
   });
 });

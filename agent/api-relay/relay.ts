@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { wordsOf } from '../words-of.ts';
 import { Gate, type GateLimits, type GateOptions, type GateRefusal } from './gate.ts';
 
@@ -34,21 +34,30 @@ export const defaultRelayLimits: RelayLimits = {
 /** Why a connection is not passed on; "server": the server cannot be reached. */
 export type Refusal = GateRefusal | 'server';
 
-export interface RelayOptions extends Omit<GateOptions, 'onCut'> {
-  /** The address to bind, and no other. 0 takes a free port. */
-  readonly address: string;
+export interface ServerAddress {
+  readonly host: string;
   readonly port: number;
-  readonly server: { readonly host: string; readonly port: number };
+}
+
+/** Where connections are passed on to; read for each of them. Undefined: that is not known, and they are refused. */
+export type RelayTarget = () => ServerAddress | undefined;
+
+export interface RelayOptions extends Omit<GateOptions, 'onCut'> {
+  /** The address to bind, and no other, at a free port for each target. */
+  readonly address: string;
+  readonly targets: readonly RelayTarget[];
+  /** For the connections to all targets together, as all of them arrive at one server. */
   readonly limits: RelayLimits;
   /** For each connection that is not passed on, or is cut. */
   onRefused(reason: Refusal, source: string, why?: string): void;
 }
 
 export interface Relay {
-  readonly port: number;
+  /** Those of the targets, in their order. */
+  readonly ports: readonly number[];
   /** Connections that are passed on. */
   open(): number;
-  /** Rejects when the listener fails; resolves after `close`. */
+  /** Rejects when a listener fails; resolves after `close`. */
   readonly ended: Promise<void>;
   /** Ends all connections. */
   close(): void;
@@ -62,37 +71,52 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
   // What is cut is not of the gate any more, and still has to close.
   const pairs = new Set<Pair>();
   const gate = new Gate<Pair>({ ...options, onCut: (source) => options.onRefused('cut', source) });
-  const listener = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (client) => {
+  const accept = (client: Socket, target: RelayTarget): void => {
     const source = client.remoteAddress ?? '';
-    const refusal = gate.enter(source);
-    if (refusal !== undefined) {
+    const to = target();
+    const refusal = to === undefined ? 'server' : gate.enter(source);
+    if (to === undefined || refusal !== undefined) {
       client.on('error', () => {});
       client.resetAndDestroy();
-      options.onRefused(refusal, source);
+      options.onRefused(refusal ?? 'server', source, to === undefined ? 'where it listens is not known yet' : undefined);
       return;
     }
-    const pair = new Pair(client, source, options);
+    const pair = new Pair(client, source, to, options);
     pairs.add(pair);
     gate.add(source, pair);
     void pair.closed.then(() => {
       pairs.delete(pair);
       gate.leave(source, pair);
     });
-  });
-  listener.listen(options.port, options.address);
+  };
+  const listeners: Server[] = [];
+  const close = (): void => {
+    for (const each of listeners) each.close();
+    for (const pair of pairs) pair.reset();
+  };
+  try {
+    for (const target of options.targets) listeners.push(await listen(options.address, (client) => accept(client, target)));
+  } catch (error) {
+    close();
+    throw error;
+  }
+  const ended = Promise.all(listeners.map(endOf)).then(() => {});
+  ended.catch(close);
+  return { ports: listeners.map((each) => (each.address() as AddressInfo).port), open: () => pairs.size, ended, close };
+}
+
+async function listen(address: string, accept: (client: Socket) => void): Promise<Server> {
+  const listener = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, accept);
+  listener.listen(0, address);
   await once(listener, 'listening');
-  const { port } = listener.address() as AddressInfo;
-  const ended = new Promise<void>((resolve, reject) => {
+  return listener;
+}
+
+const endOf = (listener: Server): Promise<void> =>
+  new Promise((resolve, reject) => {
     listener.once('close', resolve);
     listener.once('error', reject);
   });
-  const close = (): void => {
-    listener.close();
-    for (const pair of pairs) pair.reset();
-  };
-  ended.catch(close);
-  return { port, open: () => pairs.size, ended, close };
-}
 
 /** One connection of a client and its other half, to the server. */
 class Pair {
@@ -101,7 +125,7 @@ class Pair {
   /** When both halves are closed. */
   readonly closed: Promise<unknown>;
 
-  constructor(client: Socket, source: string, { server: to, limits, onRefused }: RelayOptions) {
+  constructor(client: Socket, source: string, to: ServerAddress, { limits, onRefused }: RelayOptions) {
     const server = connect({ ...to, allowHalfOpen: true, noDelay: true });
     this.#client = client;
     this.#server = server;
@@ -110,7 +134,7 @@ class Pair {
       this.reset();
       onRefused('server', source, why);
     };
-    const late = setTimeout(() => refuse('it does not answer'), limits.dialMs);
+    const late = setTimeout(() => refuse(`${to.host}:${to.port} does not answer`), limits.dialMs);
     const onDialError = (error: Error): void => refuse(wordsOf(error));
     server.once('error', onDialError);
     server.once('connect', () => {

@@ -13,10 +13,10 @@ export interface TableSettings {
   /** Where the API server is: never translated, so that no Service stands between it and the agents. */
   readonly server?: { readonly host: string; readonly port: number } | undefined;
   /**
-   * The Service of the API server, which leads to this agent's own relay: of all pods only those of this node's `range`
+   * The Services of the API server, which lead to this agent's own relay: of all pods only those of this node's `range`
    * are led there. Of two agents on one machine the other's may have ended.
    */
-  readonly relayed?: { readonly address: string; readonly range: string } | undefined;
+  readonly relayed?: { readonly addresses: readonly string[]; readonly range: string } | undefined;
 }
 
 const addressPort = 'ipv4_addr . inet_proto . inet_service';
@@ -187,7 +187,8 @@ export function renderEntry(table: string, { server, relayed }: TableSettings): 
   ].map(clear);
   const barred = `${front} @guarded ${front} . ip saddr != @allowed drop`;
   const direct = server && isIPv4(server.host) ? [`ip daddr ${server.host} tcp dport ${server.port} return`] : [];
-  const others = relayed ? [`ip daddr ${relayed.address} ip saddr @pod_ranges ip saddr != ${relayed.range} return`] : [];
+  const ofOthers = (range: string): string => `ip saddr @pod_ranges ip saddr != ${range} return`;
+  const others = relayed?.addresses.map((address) => `ip daddr ${address} ${ofOthers(relayed.range)}`) ?? [];
   const guard = ['iif != "lo" ip daddr 127.0.0.0/8 drop'];
   return [
     ...rulesIn(table, 'from_outside', [notForPorts, 'meta l4proto . th dport vmap @outside_ports']),

@@ -35,6 +35,8 @@ export interface TableService {
   readonly sourceRanges?: readonly string[] | undefined;
   /** `spec.healthCheckNodePort`; undefined where the Service has none. */
   readonly healthPort?: number | undefined;
+  /** The label of this name; only the control plane's Services have it here. */
+  readonly provider?: string | undefined;
   readonly ports: readonly TablePort[];
   /** Affinity of clients by address for this many seconds; undefined for none. */
   readonly affinitySeconds?: number | undefined;

@@ -1,6 +1,20 @@
 import type { Service, ServicePort } from '../../api/generated/types.ts';
 
 /**
+ * Of which Services a pod gets variables: of that of Kubernetes' API always, in the place of one of the same name in
+ * the pod's namespace, and of those of its namespace where `enableServiceLinks` says so. Pure; kubelet's rule.
+ */
+export function linkedServices(
+  services: readonly Service[],
+  kubernetes: Service | undefined,
+  enableServiceLinks: boolean,
+): readonly Service[] {
+  const own = enableServiceLinks ? services : [];
+  if (kubernetes === undefined || !hasLinks(kubernetes)) return own;
+  return [kubernetes, ...own.filter(({ metadata }) => metadata?.name !== kubernetes.metadata?.name)];
+}
+
+/**
  * Kubernetes' variables of the Services of one namespace, in the order of their names: of a Service "my-db"
  * `MY_DB_SERVICE_HOST`, `MY_DB_SERVICE_PORT` (its first port), `MY_DB_SERVICE_PORT_<PORTNAME>`, and those of Docker's
  * links: `MY_DB_PORT`, and `MY_DB_PORT_<PORT>_<PROTOCOL>` with `_PROTO`, `_PORT` and `_ADDR`. Services without a
@@ -13,10 +27,13 @@ export function computeServiceLinks(services: readonly Service[]): Map<string, s
   return links;
 }
 
-function addLinks(links: Map<string, string>, name: string, { spec = {} }: Service): void {
-  const { type, clusterIP: address = '', ports = [] } = spec;
+const hasLinks = ({ spec: { type, clusterIP: address = '', ports = [] } = {} }: Service): boolean =>
+  ports.length > 0 && type !== 'ExternalName' && address !== '' && address !== 'None';
+
+function addLinks(links: Map<string, string>, name: string, service: Service): void {
+  const { clusterIP: address = '', ports = [] } = service.spec ?? {};
   const [first] = ports;
-  if (first === undefined || type === 'ExternalName' || address === '' || address === 'None') return;
+  if (first === undefined || !hasLinks(service)) return;
   const prefix = variableName(name);
   links.set(`${prefix}_SERVICE_HOST`, address);
   links.set(`${prefix}_SERVICE_PORT`, String(first.port));

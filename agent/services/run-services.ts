@@ -1,6 +1,4 @@
-import { networkInterfaces } from 'node:os';
 import type { EndpointSlice, NodeNetwork, Pod, Service } from '../../api/generated/types.ts';
-import { controlPlaneAddressOf, controlPlaneService } from '../../api/meta/control-plane.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Client } from '../../client/client.ts';
 import { type Clock, pause } from '../../client/clock.ts';
@@ -9,8 +7,8 @@ import { referenceTo } from '../../client/events/reference.ts';
 import { createInformer, type Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
 import { openAnnouncer } from '../announcer/open-announcer.ts';
-import { parseServer, RelayKeeper } from '../api-relay/relay-keeper.ts';
-import { isOfThisMachine } from '../api-relay/sources.ts';
+import { openRelay, relayedAddresses } from '../api-relay/open-relay.ts';
+import { parseServer } from '../api-relay/relay-keeper.ts';
 import { HealthPorts } from '../health-ports/health-ports.ts';
 import type { HostPorts } from '../host-ports/host-ports.ts';
 import { namesAddressOf } from '../pod-network/gateway-link.ts';
@@ -25,7 +23,7 @@ import { slimService, slimSlice } from './slim-objects.ts';
 import { otherResolvers } from './views.ts';
 
 export interface ServicesOptions {
-  readonly client: Pick<Client, 'services' | 'endpointSlices' | 'leases' | 'events'>;
+  readonly client: Pick<Client, 'services' | 'endpointSlices' | 'leases' | 'events' | 'pages'>;
   readonly nodeName: string;
   readonly nodeDir: string;
   /** Tells installations on one machine apart. */
@@ -59,10 +57,6 @@ const restoreMs = 10_000;
 const keptAfterMs = 5_000;
 /** No Service has such a name. */
 const resolversKey = 'names of other nodes';
-const controlPlaneKey = `${controlPlaneService.namespace}/${controlPlaneService.name}`;
-/** Interfaces of the machine are read at most so often, whatever arrives at the relay. */
-const interfacesMs = 1_000;
-
 /**
  * Carries Services on this node and answers names, until aborted. What is in the kernel stays. Begins when the server
  * has told all Services, or with what was kept of them.
@@ -81,7 +75,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   const table = createServiceTable({
     ...{ cluster: tag, node: nodeName, podRanges: ground.pods, serviceRanges: ground.services, logger },
     ...{ onLost: options.onLost, server: options.server === undefined ? undefined : parseServer(options.server) },
-    relayed: { address: controlPlaneAddressOf(ground.services[0] ?? ''), range: ground.range },
+    relayed: { addresses: relayedAddresses(ground), range: ground.range },
   });
   options.hostPorts.useTable(table);
   options.onTable(table);
@@ -90,7 +84,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
     clusterCidrs: [...ground.pods, ...ground.services],
     snapshot: () => feed.snapshot(),
   });
-  const relay = relayOf(options, table);
+  const relay = openRelay({ ...options, setTable: (key, service) => table.set(key, service) });
   const kept = keepServices({ ...base, nodeDir, known: () => feed.known() });
   const nodes = () => networks.lister.list().map(({ metadata }) => metadata?.name ?? '');
   const announcer = openAnnouncer({ ...base, client, nodeName, nodeDir, address: options.address, nodes });
@@ -98,7 +92,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   const feed: ServiceFeed = new ServiceFeed({
     ...{ services, slices, pods },
     setTable: (key, service) => {
-      if (key === controlPlaneKey && relay?.take(service)) return;
+      if (relay?.take(key, service)) return;
       for (const each of [table, announcer, health]) each.set(key, service);
     },
     applyNames: (changes) => names.apply(changes),
@@ -129,28 +123,6 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   } finally {
     for (const each of leave) each();
   }
-}
-
-/** What leads the control plane's Service to the server. */
-function relayOf(options: ServicesOptions, table: ServiceTable): RelayKeeper | undefined {
-  const { server, ground, nodeName, networks, metrics, clock, logger } = options;
-  if (server === undefined) return undefined;
-  const interfaces = remembered(networkInterfaces, clock);
-  return new RelayKeeper({
-    ...{ address: ground.gateway, nodeName, server, metrics, clock, logger },
-    controlPlane: controlPlaneAddressOf(ground.services[0] ?? ''),
-    isAllowed: (source) =>
-      isOfThisMachine(source, { nodeName, range: ground.range, networks: networks.lister.list(), interfaces }),
-    setTable: (service) => table.set(controlPlaneKey, service),
-  });
-}
-
-function remembered<T>(read: () => T, clock: Clock): () => T {
-  let last: { readonly at: number; readonly value: T } | undefined;
-  return () => {
-    if (last === undefined || clock.now() - last.at > interfacesMs) last = { at: clock.now(), value: read() };
-    return last.value;
-  };
 }
 
 /** A port that another program has is told at the service. */

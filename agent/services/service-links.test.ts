@@ -8,6 +8,7 @@ const service = (namespace: string, name: string): Service => ({
   spec: { clusterIP: '10.43.0.9', ports: [{ protocol: 'TCP', port: 80 }] },
 });
 const services = [service('a', 'web'), service('b', 'db')];
+const kubernetes = service('default', 'kubernetes');
 const servicesIn = (namespace: string) => services.filter(({ metadata }) => metadata?.namespace === namespace);
 const pod = (spec: Pod['spec'] = {}, uid = 'u'): Pod => ({ metadata: { namespace: 'a', name: 'p', uid }, spec });
 const staticUid = '0123456789abcdef0123456789abcdef';
@@ -41,6 +42,27 @@ it.each<[string, Pod, string | undefined, string[]]>([
   expect(await hostsOf(given, address)).toEqual(hosts);
 });
 
+it.each<[string, Pod['spec'], string[]]>([
+  ['a pod of another namespace', {}, ['KUBERNETES_SERVICE_HOST', 'WEB_SERVICE_HOST']],
+  ['a pod that turned variables off', { enableServiceLinks: false }, ['KUBERNETES_SERVICE_HOST']],
+])('tell %s of the Service kubernetes too', async (_, spec, hosts) => {
+  services.push(kubernetes);
+  know();
+  expect(await hostsOf(pod(spec))).toEqual(hosts);
+  services.pop();
+});
+
+it('tell of the Service kubernetes of "default", not of one of that name in the namespace', async () => {
+  const own = { ...service('a', 'kubernetes'), spec: { clusterIP: '10.43.0.77', ports: [{ port: 1 }] } };
+  services.push(own, { ...kubernetes, spec: { ...kubernetes.spec, clusterIP: 'None' } });
+  know();
+  const hostOf = async () => (await links.of(pod(), routed)).get('KUBERNETES_SERVICE_HOST');
+  expect(await hostOf()).toBe('10.43.0.77');
+  services.splice(-1, 1, kubernetes);
+  expect(await hostOf()).toBe('10.43.0.9');
+  services.splice(-2);
+});
+
 it('are those that there are when a container is made', async () => {
   know();
   expect(await hostsOf(pod())).toHaveLength(1);
@@ -51,10 +73,10 @@ it('are those that there are when a container is made', async () => {
 
 it('are waited for while the agent starts', async () => {
   const [early, off] = [hostsOf(pod()), hostsOf(pod({ enableServiceLinks: false }))];
-  expect(await off).toEqual([]);
   await clock.advance(5_000);
   know();
   expect(await early).toEqual(['WEB_SERVICE_HOST']);
+  expect(await off).toEqual([]);
 });
 
 it('hold up pods of the API while Services are not known, and no static pods', async () => {

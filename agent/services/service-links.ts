@@ -1,9 +1,10 @@
 import type { Pod, Service } from '../../api/generated/types.ts';
 import { isStatic } from '../../api/kinds/pod/static-pods.ts';
 import { type AddressRange, addressNumber, isInRange, parseAddressRange } from '../../api/meta/address-range.ts';
+import { kubernetesService } from '../../api/meta/control-plane.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import { ContainerConfigError } from '../config/config-error.ts';
-import { computeServiceLinks } from './compute-service-links.ts';
+import { computeServiceLinks, linkedServices } from './compute-service-links.ts';
 
 /**
  * So long containers wait for the Services of an agent that has just started: a little longer than it takes until what
@@ -53,12 +54,11 @@ export class ServiceLinks {
   }
 
   /**
-   * Those of a pod with this address. None where it has turned them off, or is in the engine's network, which does not
-   * reach Services. Throws ContainerConfigError while Services are not known, but for static pods: those start without
-   * a server.
+   * Those of a pod with this address: where it has turned them off, of the Service `kubernetes` alone, as in
+   * Kubernetes. None in the engine's network, which does not reach Services. Throws ContainerConfigError while Services
+   * are not known, but for static pods: those start without a server.
    */
   async of(pod: Pod, address: string | undefined): Promise<ReadonlyMap<string, string>> {
-    if (pod.spec?.enableServiceLinks === false) return new Map();
     await this.#settled;
     if (!this.#reachesServices(pod, address)) {
       const mayReach = pod.spec?.hostNetwork === true && this.#podRanges === undefined && !this.#isLate;
@@ -68,7 +68,7 @@ export class ServiceLinks {
         );
       return new Map();
     }
-    if (this.#servicesIn) return computeServiceLinks(this.#servicesIn(pod.metadata?.namespace ?? ''));
+    if (this.#servicesIn) return linksOf(pod, this.#servicesIn);
     if (isStatic(pod)) return new Map();
     throw new ContainerConfigError(
       'the Services of the cluster are not known yet, of which its variables tell (enableServiceLinks)',
@@ -80,4 +80,11 @@ export class ServiceLinks {
     if (ranges === undefined) return false;
     return spec?.hostNetwork === true || (number !== undefined && ranges.some((range) => isInRange(range, number)));
   }
+}
+
+function linksOf({ metadata, spec }: Pod, servicesIn: (namespace: string) => readonly Service[]): ReadonlyMap<string, string> {
+  const { namespace, name } = kubernetesService;
+  const kubernetes = servicesIn(namespace).find((service) => service.metadata?.name === name);
+  const own = servicesIn(metadata?.namespace ?? '');
+  return computeServiceLinks(linkedServices(own, kubernetes, spec?.enableServiceLinks !== false));
 }

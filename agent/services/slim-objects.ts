@@ -1,9 +1,10 @@
 import type { EndpointSlice, ObjectMeta, Service } from '../../api/generated/types.ts';
+import { isControlPlane } from '../../api/meta/control-plane.ts';
 import { serviceLabels } from '../../api/meta/service-names.ts';
 
 /**
  * What an agent keeps of every Service and EndpointSlice of the cluster: what carries connections and answers names.
- * Labels, annotations, references and hints go.
+ * Labels, annotations, references and hints go, but for the label by which the server knows its own Services.
  */
 export function slimService({ metadata, spec, status }: Service): Service {
   if (!spec) return { metadata: identityOf(metadata) };
@@ -17,8 +18,10 @@ export function slimService({ metadata, spec, status }: Service): Service {
     ports: ports?.map(({ name, protocol, port, nodePort }) => definedOf({ name, protocol, port, nodePort })),
   };
   const ingress = status?.loadBalancer?.ingress?.map(({ ip, ipMode }) => definedOf({ ip, ipMode })) ?? [];
+  const { namespace = '', name = '', labels: { provider } = {} } = metadata ?? {};
+  const isServers = provider !== undefined && isControlPlane({ namespace, name });
   return {
-    metadata: identityOf(metadata),
+    metadata: { ...identityOf(metadata), ...(isServers && { labels: { provider } }) },
     spec: definedOf(kept),
     ...(ingress.length > 0 && { status: { loadBalancer: { ingress } } }),
   };

@@ -16,7 +16,10 @@ export function serviceOfSlice({ metadata }: EndpointSlice): string | undefined 
 }
 
 /** What the table needs of a Service with its slices; undefined where nothing is to be carried. Pure. */
-export function tableServiceOf({ spec = {}, status }: Service, slices: readonly EndpointSlice[]): TableService | undefined {
+export function tableServiceOf(
+  { metadata, spec = {}, status }: Service,
+  slices: readonly EndpointSlice[],
+): TableService | undefined {
   const { type, clusterIP = '', clusterIPs = [clusterIP], externalIPs = [], sessionAffinity, sessionAffinityConfig } = spec;
   if (type === 'ExternalName' || clusterIPs.includes('None')) return undefined;
   const timeout = sessionAffinityConfig?.clientIP?.timeoutSeconds ?? affinitySeconds;
@@ -29,6 +32,7 @@ export function tableServiceOf({ spec = {}, status }: Service, slices: readonly 
     loadBalancerAddresses: ingress.flatMap(({ ip, ipMode }) => (ip && ipMode !== 'Proxy' ? [ip] : [])),
     ...(type === 'LoadBalancer' && sources.length > 0 && { sourceRanges: sources }),
     ...(healthCheckNodePort && { healthPort: healthCheckNodePort }),
+    ...(metadata?.labels?.provider && { provider: metadata.labels.provider }),
     ports: (spec.ports ?? []).flatMap((port) => tablePortOf(port, slices)),
     ...(sessionAffinity === 'ClientIP' && { affinitySeconds: timeout }),
     internalPolicy: policyOf(spec.internalTrafficPolicy),

@@ -4,12 +4,12 @@ import { controlPlaneOffset, defaultNetwork, kubernetesOffset } from './cluster-
 /** The Service with which pods reach the API server. Its port is the same wherever the server listens. */
 export const controlPlaneService = { namespace: 'default', name: 'berth', portName: 'https', port: 443 } as const;
 
-/** Whether that Service is the one of this namespace and name. */
-export const isControlPlane = ({ namespace, name }: { readonly namespace: string; readonly name: string }): boolean =>
-  namespace === controlPlaneService.namespace && name === controlPlaneService.name;
-
 /** The Service with which Kubernetes' clients in pods reach it, by Kubernetes' name. */
 export const kubernetesService = { namespace: 'default', name: 'kubernetes', portName: 'https', port: 443 } as const;
+
+/** Whether one of them is the one of this namespace and name. */
+export const isControlPlane = ({ namespace, name }: { readonly namespace: string; readonly name: string }): boolean =>
+  [controlPlaneService, kubernetesService].some((each) => each.namespace === namespace && each.name === name);
 
 /** The addresses of both, from the range of Services: the first and the second. */
 export const controlPlaneAddressOf = (serviceRange: string): string => addressAt(serviceRange, controlPlaneOffset);

@@ -1,5 +1,5 @@
 import { type AddressRange, parseAddressRange } from '../../api/meta/address-range.ts';
-import { controlPlaneOffset, defaultNetwork, namesOffset } from '../../api/meta/cluster-ranges.ts';
+import { controlPlaneOffset, defaultNetwork, kubernetesOffset, namesOffset } from '../../api/meta/cluster-ranges.ts';
 import type { PoolRange } from './number-pool.ts';
 
 /** From where services get their addresses and ports, as an operator says it. */
@@ -19,7 +19,8 @@ export const defaultNodePortRange = '30000-32767';
  */
 const LENGTHS = { least: 12, most: 27 };
 /**
- * Addresses of the cluster itself, from the network's own on. The first is the control plane's, the tenth is for names.
+ * Addresses of the cluster itself, from the network's own on. The first two are the control plane's, the tenth is for
+ * names.
  */
 const KEPT_ADDRESSES = 16;
 /** Ports below are the machine's own. */
@@ -45,7 +46,7 @@ export function parseServiceCidr(text: string): ServiceAddresses {
   const { first, size } = range;
   const keptFor = (number: number): string | undefined => {
     const offset = number - first;
-    if (offset === controlPlaneOffset) return 'is kept for the control plane';
+    if (offset === controlPlaneOffset || offset === kubernetesOffset) return 'is kept for the control plane';
     if (offset === namesOffset) return 'is kept for names';
     if (offset === size - 1) return `is the last of ${text}, which is not given`;
     return offset < KEPT_ADDRESSES

@@ -4,8 +4,8 @@ import type { Service, ServiceSpec } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { addressNumber, addressText, isInRange } from '../../api/meta/address-range.ts';
-import { controlPlaneOffset } from '../../api/meta/cluster-ranges.ts';
-import { isControlPlane } from '../../api/meta/control-plane.ts';
+import { controlPlaneOffset, kubernetesOffset } from '../../api/meta/cluster-ranges.ts';
+import { controlPlaneService, kubernetesService } from '../../api/meta/control-plane.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import type { Planned } from '../registry/ledger.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
@@ -22,6 +22,12 @@ import {
   type ServiceNumbers,
   sharedNodePort,
 } from './service-numbers.ts';
+
+/** By offset in the range, the Services that alone may name these addresses. */
+const ownAddresses = [
+  [controlPlaneOffset, controlPlaneService],
+  [kubernetesOffset, kubernetesService],
+] as const;
 
 /** What a write that is under way holds. */
 interface Hold {
@@ -123,8 +129,11 @@ export class ServiceAllocator implements Allocator {
     const add = (field: string, value: unknown, why: string | undefined): void => {
       if (why !== undefined) found.push(invalidValue(field, value, why));
     };
+    const { namespace, name } = placeOf(key);
     const isOwnAddress = (number: number): boolean =>
-      number === addresses.first + controlPlaneOffset && isControlPlane(placeOf(key));
+      ownAddresses.some(
+        ([offset, own]) => number === addresses.first + offset && own.namespace === namespace && own.name === name,
+      );
     spec.clusterIPs?.forEach((text, i) => {
       const number = addressNumber(text);
       if (text === 'None' || (number !== undefined && had.addresses.includes(number))) return;

@@ -53,10 +53,12 @@ export class HeldCertificates {
   #authorities: Authorities;
   #pairs: ReadonlyMap<HeldName, KeyPair>;
   readonly #observers = new Set<() => void>();
+  readonly #hosts: Set<string>;
   #work: Promise<unknown> = Promise.resolve();
 
   private constructor(options: HeldCertificatesOptions, authorities: Authorities) {
     this.#options = options;
+    this.#hosts = new Set(options.hosts);
     this.#authorities = authorities;
     this.#pairs = new Map();
   }
@@ -116,6 +118,12 @@ export class HeldCertificates {
     });
   }
 
+  /** Has the server's certificate name this host as well from now on; one that does not is made anew. */
+  alsoName(host: string): Promise<readonly string[]> {
+    this.#hosts.add(host);
+    return this.renewDue();
+  }
+
   /** Makes these anew, whatever they are. */
   renew(names: readonly HeldName[]): Promise<readonly string[]> {
     return this.#change((now) => this.#ensure(now, names));
@@ -158,11 +166,11 @@ export class HeldCertificates {
 
   /** What was renewed before one of them fails is in force. */
   async #ensure(now: Date, anew: readonly HeldName[]): Promise<HeldName[]> {
-    const { dir, hosts } = this.#options;
+    const { dir } = this.#options;
     const { signer } = this.#authorities;
     const renewed: HeldName[] = [];
     for (const name of heldNames) {
-      const wish = { signer, subject: subjects[name], hosts: name === 'server' ? allHosts(hosts) : undefined };
+      const wish = { signer, subject: subjects[name], hosts: name === 'server' ? allHosts([...this.#hosts]) : undefined };
       const before = this.#pairs.get(name);
       const pair = await ensurePair(dir, name, wish, now, anew.includes(name));
       if (pair.certificate === before?.certificate) continue;

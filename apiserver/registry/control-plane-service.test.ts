@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Service } from '../../api/generated/types.ts';
+import { controlPlaneService, kubernetesService } from '../../api/meta/control-plane.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
@@ -13,7 +14,7 @@ import { ensureObjects } from './ensure-objects.ts';
 import { serverContext } from './server-context.ts';
 
 const address = '10.43.0.1';
-const wanted = controlPlaneSpec(address, 7443);
+const wanted = controlPlaneSpec(controlPlaneService, address, 7443);
 const labels = { component: 'apiserver', provider: 'berth' };
 const stored = (spec: Service['spec'] = wanted, metadata: Service['metadata'] = {}): Service => ({
   metadata: { uid: 'u', labels, ...metadata },
@@ -26,21 +27,29 @@ describe('the decision about the Service of the control plane', () => {
     ['nothing', 'as it must be', stored()],
     ['nothing', 'as it must be, with labels of others', stored(wanted, { labels: { ...labels, app: 'x' } })],
     ['change', 'without its labels', stored(wanted, { labels: {} })],
-    ['change', 'of another port', stored(controlPlaneSpec(address, 7444))],
+    ['change', 'of another port', stored(controlPlaneSpec(controlPlaneService, address, 7444))],
     ['change', 'with a selector', stored({ ...wanted, selector: { app: 'x' } })],
     ['change', 'with external addresses', stored({ ...wanted, externalIPs: ['192.0.2.1'] })],
-    ['replace', 'of another address', stored(controlPlaneSpec('10.44.0.1', 7443))],
+    ['replace', 'of another address', stored(controlPlaneSpec(controlPlaneService, '10.44.0.1', 7443))],
     ['replace', 'without an address', stored({ type: 'ExternalName', externalName: 'example.com' })],
     ['replace', 'being deleted', stored(wanted, { deletionTimestamp: { seconds: 1, nanos: 0 } as never, finalizers: ['a/b'] })],
   ] as const)('is "%s" when it is %s', (step, _, service) => {
-    expect(decideControlPlaneService(service, wanted, undefined)).toBe(step);
+    expect(decideControlPlaneService(service, wanted, controlPlaneService, undefined)).toBe(step);
   });
 
   it('leaves alone the one that stood there before, and no other', () => {
-    const other = stored(controlPlaneSpec('10.43.0.99', 80));
-    expect(decideControlPlaneService(other, wanted, 'u')).toBe('foreign');
-    expect(decideControlPlaneService(other, wanted, 'another')).toBe('replace');
+    const other = stored(controlPlaneSpec(controlPlaneService, '10.43.0.99', 80));
+    expect(decideControlPlaneService(other, wanted, controlPlaneService, 'u')).toBe('foreign');
+    expect(decideControlPlaneService(other, wanted, controlPlaneService, 'another')).toBe('replace');
   });
+
+  it.each([
+    ['nothing', 'missing', undefined, undefined],
+    ['remove', 'the server\u2019s own', stored(), undefined],
+    ['nothing', 'one that stood there before', stored(), 'u'],
+  ] as const)('is "%s" for a server without the door when it is %s', (step, _, service, foreignUid) =>
+    expect(decideControlPlaneService(service, undefined, kubernetesService, foreignUid)).toBe(step),
+  );
 });
 
 describe('the Service of the control plane', () => {
@@ -63,7 +72,9 @@ describe('the Service of the control plane', () => {
     const at = { namespace: 'default', name: 'berth' };
     const clock = createFakeClock();
     const keeperOf = (port = 7443, first = address) =>
-      new ControlPlaneService({ registry, address: first, port, clock: clock as never, log: log as never });
+      new ControlPlaneService({
+        ...{ registry, service: controlPlaneService, address: first, port, clock: clock as never, log: log as never },
+      });
     const read = async (): Promise<Service | undefined> => {
       const entry = await store.read(at);
       return entry && (store.cache.decoder.decode(entry) as Service);
@@ -75,7 +86,7 @@ describe('the Service of the control plane', () => {
       });
     const change = (compute: (service: Service) => Service | 'remove') =>
       store.change(at, { context: serverContext, verb: 'update', compute: compute as never });
-    return { log, store, clock, keeperOf, read, create, change, signal: stop.signal };
+    return { registry, log, store, clock, keeperOf, read, create, change, signal: stop.signal };
   }
 
   it('is made once, with the first address, and is then left as it is', async () => {
@@ -92,9 +103,9 @@ describe('the Service of the control plane', () => {
     await keeperOf().begin();
     const { uid } = (await read())!.metadata!;
     await keeperOf(7450).begin();
-    expect(await read()).toMatchObject({ metadata: { uid }, spec: controlPlaneSpec(address, 7450) });
+    expect(await read()).toMatchObject({ metadata: { uid }, spec: controlPlaneSpec(controlPlaneService, address, 7450) });
     await keeperOf(7450, '10.43.0.77').begin();
-    expect(await read()).toMatchObject({ spec: controlPlaneSpec('10.43.0.77', 7450) });
+    expect(await read()).toMatchObject({ spec: controlPlaneSpec(controlPlaneService, '10.43.0.77', 7450) });
     expect((await read())!.metadata!.uid).not.toBe(uid);
   });
 
@@ -144,5 +155,57 @@ describe('the Service of the control plane', () => {
     );
     await clock.advance(1);
     await expect.poll(async () => (await read())?.spec?.clusterIP).toBe(taken);
+  });
+
+  async function createKubernetes() {
+    const world = await createWorld();
+    const { registry, log, clock, store } = world;
+    const others: string[] = [];
+    const first = '10.43.0.200';
+    const keeper = (port: number | undefined) =>
+      new ControlPlaneService({
+        ...{ registry, service: kubernetesService, address: first, port, clock: clock as never, log: log as never },
+        onOtherAddress: async (other) => others.push(other),
+      });
+    const read = async () => {
+      const entry = await store.read({ namespace: 'default', name: 'kubernetes' });
+      return entry && (store.cache.decoder.decode(entry) as Service);
+    };
+    return { ...world, others, first, keeper, read };
+  }
+
+  it('of the other door has its own name, and goes with the door', async () => {
+    const { keeper, read, first, others, signal } = await createKubernetes();
+    await keeper(6443).begin();
+    expect(await read()).toMatchObject({
+      metadata: { labels: { component: 'apiserver', provider: 'kubernetes' } },
+      spec: { clusterIP: first, ports: [{ name: 'https', port: 443, targetPort: { intVal: 6443 } }] },
+    });
+    const off = keeper(undefined);
+    await off.begin();
+    await off.run(signal);
+    expect(await read()).toBeUndefined();
+    expect(others).toEqual([]);
+  });
+
+  it('of a server without the door leaves a Service that a user has there', async () => {
+    const { keeper, read, create } = await createKubernetes();
+    await create({ ports: [{ port: 80 }] }, 'kubernetes');
+    await keeper(undefined).begin();
+    expect((await read())?.spec?.ports).toMatchObject([{ port: 80 }]);
+  });
+
+  it('has any free address where another Service has its own, also with the next start, and tells it', async () => {
+    const { keeper, read, create, others, first } = await createKubernetes();
+    await create({ clusterIP: first, ports: [{ port: 80 }] }, 'other');
+    const one = keeper(6443);
+    await one.begin();
+    const spec = (await read())?.spec;
+    expect(spec?.clusterIP).toMatch(/^10\.43\./);
+    expect(spec?.clusterIP).not.toBe(first);
+    expect(others).toEqual([spec?.clusterIP]);
+    await keeper(6444).begin();
+    expect(await read()).toMatchObject({ spec: { clusterIP: spec?.clusterIP, ports: [{ targetPort: { intVal: 6444 } }] } });
+    expect(others).toEqual([spec?.clusterIP, spec?.clusterIP]);
   });
 });

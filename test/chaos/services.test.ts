@@ -86,6 +86,23 @@ async function berthIn(host: Host, ...args: string[]): Promise<string> {
   return stdout || stderr;
 }
 
+/** A client of Kubernetes' API as any pod may have one: the variables, and the account's files, are all it knows. */
+const kubernetesClient = `
+  const fs = require('node:fs'), https = require('node:https'), folder = '/var/run/secrets/kubernetes.io/serviceaccount/';
+  const [host, path] = process.argv.slice(1), headers = { authorization: 'Bearer ' + fs.readFileSync(folder + 'token') };
+  const at = { host: host || process.env.KUBERNETES_SERVICE_HOST, port: process.env.KUBERNETES_SERVICE_PORT_HTTPS };
+  https.get({ ...at, path, headers, ca: fs.readFileSync(folder + 'ca.crt') }, (response) => {
+    console.log(response.statusCode);
+    response.pipe(process.stdout);
+  });`;
+
+/** What it is answered: the status in the first line, then the body. An empty host is the one of the variables. */
+async function askKubernetes(host: Host, address: '' | 'kubernetes.default.svc', path: string): Promise<string> {
+  const program = ['/usr/bin/node', '-e', kubernetesClient, address, path];
+  const { stdout, stderr } = await cluster.berth('h1', 'exec', `reader-${host}`, '--', 'timeout', '20', ...program);
+  return stdout || stderr;
+}
+
 /** What a host's own programs see of TLS at an address. */
 const handshake = (host: Host, address: string) =>
   must(host, `curl -skv --max-time 5 https://${address}/ 2>&1 | grep -oE "SSL connection using|reset by peer|refused" | head -1`);
@@ -219,6 +236,25 @@ describe('services', () => {
     expect(await lookUp('client-h2', 'berth.default.svc.cluster.local')).toContain('10.43.0.1');
   });
 
+  it('lead clients of Kubernetes on each host to its API, by name and by the variables of all pods', async () => {
+    const pods = `/api/v1/namespaces/${namespace}/pods`;
+    for (const host of hosts) {
+      for (const address of ['', 'kubernetes.default.svc'] as const) {
+        const [status, body = ''] = (await askKubernetes(host, address, pods)).split(/\n(.*)/s);
+        expect([status, JSON.parse(body).kind]).toEqual(['200', 'PodList']);
+      }
+      expect(await askKubernetes(host, '', `/api/v1/namespaces/${namespace}/secrets`)).toMatch(/^403\n/);
+    }
+    const { stdout } = await cluster.berth('h1', 'exec', 'client-h2', '--', 'env');
+    for (const line of [
+      'KUBERNETES_SERVICE_HOST=10.43.0.2',
+      'KUBERNETES_SERVICE_PORT=443',
+      'KUBERNETES_PORT=tcp://10.43.0.2:443',
+    ])
+      expect(stdout.split('\n')).toContain(line);
+    expect(await lookUp('client-h2', 'kubernetes.default.svc.cluster.local')).toContain('10.43.0.2');
+  });
+
   it('lead a watch and large answers of the API server to a pod', async () => {
     const data = { text: 'x'.repeat(900_000) };
     for (const name of ['large-1', 'large-2', 'large-3']) {
@@ -230,7 +266,8 @@ describe('services', () => {
   });
 
   it('lead to the API server on each host only what is of that host', async () => {
-    for (const host of hosts) expect(await handshake(host, '10.43.0.1')).toBe('SSL connection using\n');
+    for (const host of hosts)
+      for (const address of ['10.43.0.1', '10.43.0.2']) expect(await handshake(host, address)).toBe('SSL connection using\n');
     const port = (await must('h2', 'ss -Hltn src 10.42.1.1')).match(/10\.42\.1\.1:(?!53\b)(\d+)/)?.[1];
     expect(await handshake('h2', `10.42.1.1:${port}`)).toBe('SSL connection using\n');
     expect(await handshake('h1', `10.42.1.1:${port}`)).toBe('reset by peer\n');
@@ -278,7 +315,7 @@ describe('services', () => {
       `for id in ${sandbox}; do if docker exec $id true 2>/dev/null; then docker exec $id sh -c '${script}' && exit; fi; done; exit 1`,
     );
     expect(asked).toMatch(/web-/);
-    expect(await handshake('h2', '10.43.0.1')).toBe('refused\n');
+    for (const address of ['10.43.0.1', '10.43.0.2']) expect(await handshake('h2', address)).toBe('refused\n');
     expect(await berthIn('h1', 'auth', 'whoami')).toContain('system:serviceaccount');
     await cluster.berth('h2', 'join', '--detach');
     await eventually('the resolver answers again', async () =>

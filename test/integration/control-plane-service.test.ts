@@ -90,3 +90,59 @@ test('a server of another domain and range has another certificate and Service, 
     await second.remove();
   }
 });
+
+const kubernetes = { namespace: 'default', name: 'kubernetes' };
+
+test('a server without the door for Kubernetes’ clients has no Service that leads to it', async () => {
+  await expect(server.client.services.get(kubernetes)).rejects.toThrow('not found');
+});
+
+test('the Service of the door for Kubernetes’ clients comes and goes with it, and has the second address', async () => {
+  const base = { ...options, backend: 'lmdb' } as const;
+  const first = await startServer({ ...base, kubernetesListen: '127.0.0.1:0' });
+  const { dataDir } = first;
+  const { spec } = await first.client.services.get(kubernetes);
+  expect(spec).toMatchObject({ type: 'ClusterIP', clusterIP: '10.60.0.2', clusterIPs: ['10.60.0.2'] });
+  const port = Number(first.info.kubernetes?.split(':').at(-1));
+  expect(spec?.ports).toMatchObject([{ name: 'https', protocol: 'TCP', port: 443, targetPort: { intVal: port } }]);
+  const names = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.example.org'];
+  const hosts = await hostsOf(first);
+  for (const name of names) expect(hosts).toContain(`DNS:${name}`);
+  expect(hosts).toContain('IP Address:10.60.0.2');
+  const other = { metadata: { namespace: 'default', name: 'other' }, spec: { clusterIP: '10.60.0.2', ports: [{ port: 80 }] } };
+  await expect(first.client.services.create(other)).rejects.toThrow('is kept for the control plane');
+  await first.stop();
+  const second = await startServer({ ...base, dataDir });
+  try {
+    await expect(second.client.services.get(kubernetes)).rejects.toThrow('not found');
+    expect((await second.client.services.get(key)).spec?.clusterIP).toBe('10.60.0.1');
+  } finally {
+    await second.stop();
+    await second.remove();
+  }
+});
+
+test('where another Service has the second address, that of the door has another one, which the certificate names', async () => {
+  const base = { clusterDomain: 'example.org', backend: 'lmdb' } as const;
+  const ranges = (serviceCidr: string) => ({ serviceRanges: { serviceCidr } });
+  const first = await startServer({ ...base, ...ranges('10.60.0.0/24') });
+  const { dataDir } = first;
+  const older = { metadata: { namespace: 'default', name: 'older' }, spec: { clusterIP: '10.60.0.66', ports: [{ port: 80 }] } };
+  await first.client.services.create(older);
+  await first.stop();
+  let at: string | undefined;
+  for (const _ of ['made', 'kept']) {
+    const next = await startServer({ ...base, ...ranges('10.60.0.64/26'), dataDir, kubernetesListen: '127.0.0.1:0' });
+    try {
+      const { clusterIP } = (await next.client.services.get(kubernetes)).spec ?? {};
+      expect(clusterIP).toMatch(/^10\.60\.0\./);
+      expect(clusterIP).not.toBe('10.60.0.66');
+      at ??= clusterIP;
+      expect(clusterIP).toBe(at);
+      expect(await hostsOf(next)).toContain(`IP Address:${at}`);
+    } finally {
+      await next.stop();
+    }
+  }
+  await first.remove();
+});

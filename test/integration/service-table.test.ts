@@ -433,7 +433,7 @@ it('leads pods to the relay of their own agent where a machine has two, also whe
   for (const [index, range] of ['10.42.0.8/30', '10.42.0.12/30'].entries()) {
     const [relayPort, aborter] = [8_501 + index, new AbortController()];
     await network.node.ask('serve', { name: `relay${index + 1}`, tcp: relayPort });
-    const both = { ...settings, node: `agent${index + 1}`, relayed: { address, range } };
+    const both = { ...settings, node: `agent${index + 1}`, relayed: { addresses: ['10.43.9.200', address], range } };
     const own = createServiceTable({ ...both, prefix: network.prefix, logger });
     own.set('default/berth', relay(relayPort));
     const running = own.run(aborter.signal);
