@@ -14,6 +14,13 @@ export interface FakeExec {
   readonly stderr?: string;
   readonly exitCode?: number;
   readonly echo?: boolean;
+  /** Written again and again, as long as it is read. */
+  readonly flood?: Uint8Array;
+  /** Nothing of the input is read. */
+  readonly isDeaf?: boolean;
+  resized?(width: number, height: number): void;
+  /** The other side is done with it, or gone. */
+  closed?(): void;
 }
 
 export interface FakeAccessControls {
@@ -108,12 +115,12 @@ export function createFakeAccess(wiring: Wiring): { access: ContainerAccess; con
       await wiring.enter('exec', id);
       signal.throwIfAborted();
       if (!wiring.isRunning(id)) throw new RuntimeError('conflict', `exec in ${id}: container is not running`);
-      return createSession(answer(id, options));
+      return untilAborted(createSession(answer(id, options)), signal);
     },
     async attach(id, options, signal) {
       await wiring.enter('attach', id);
       signal.throwIfAborted();
-      const session = createSession(answerAttach(id, options));
+      const session = untilAborted(createSession(answerAttach(id, options)), signal);
       if (!options.fromStart) return session;
       const log = readLogs(id, { ...wholeLog, follow: true }, signal);
       return { ...session, output: () => asStdout(log) };
@@ -159,6 +166,12 @@ export function createFakeAccess(wiring: Wiring): { access: ContainerAccess; con
   return { access, controls };
 }
 
+/** As the engine's, whose connection ends with the signal. */
+function untilAborted(session: ExecSession, signal: AbortSignal): ExecSession {
+  signal.addEventListener('abort', session.close, { once: true });
+  return session;
+}
+
 function createSession(exec: FakeExec): ExecSession {
   const written: Uint8Array[] = [];
   let inputClosed = false;
@@ -168,6 +181,7 @@ function createSession(exec: FakeExec): ExecSession {
     async *output() {
       if (exec.stdout !== undefined) yield { stream: 'stdout', data: Buffer.from(exec.stdout) };
       if (exec.stderr !== undefined) yield { stream: 'stderr', data: Buffer.from(exec.stderr) };
+      while (exec.flood !== undefined && !closed) yield { stream: 'stdout', data: exec.flood };
       while (exec.echo === true && !closed) {
         const data = written.shift();
         if (data !== undefined) yield { stream: 'stdout', data };
@@ -179,6 +193,7 @@ function createSession(exec: FakeExec): ExecSession {
       }
     },
     async write(data) {
+      if (exec.isDeaf) return new Promise<void>(() => {});
       written.push(data);
       wake();
     },
@@ -186,10 +201,13 @@ function createSession(exec: FakeExec): ExecSession {
       inputClosed = true;
       wake();
     },
-    async resize() {},
+    async resize(width, height) {
+      exec.resized?.(width, height);
+    },
     exitCode: async () => exec.exitCode ?? 0,
     close() {
       closed = true;
+      exec.closed?.();
       wake();
     },
   };

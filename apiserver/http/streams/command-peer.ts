@@ -1,5 +1,13 @@
 import type { Outcome } from './command-frames.ts';
 
+/** Which streams of a command a client wants. */
+export interface CommandStreams {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
 /** A client of exec or attach, over any of the protocols for it. */
 export interface CommandPeer {
   /** Frames of PodExecRequest, encoded. */

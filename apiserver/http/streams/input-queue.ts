@@ -1,37 +1,50 @@
-/** Frames from a client on their way to an agent; its sender is told when to stop and when to go on. */
+interface Waiting {
+  readonly bytes: Buffer;
+  taken(): void;
+}
+
+/** What a client sends on its way to an agent, in order. The sender holds back until it is taken. */
 export class InputQueue {
-  readonly #frames: Buffer[] = [];
-  readonly #flow: { pause(): void; resume(): void };
+  readonly #waiting: Waiting[] = [];
   #wake = (): void => {};
   #hasEnded = false;
 
-  constructor(flow: { pause(): void; resume(): void }) {
-    this.#flow = flow;
+  /** Resolves when the reader has taken it, or none will. */
+  push(bytes: Buffer): Promise<void> {
+    if (this.#hasEnded) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiting.push({ bytes, taken: resolve });
+      this.#wake();
+    });
   }
 
-  push(frame: Buffer): void {
-    if (this.#hasEnded) return;
-    this.#frames.push(frame);
-    this.#flow.pause();
-    this.#wake();
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
   }
 
+  /** What waits is still given. */
   end(): void {
     this.#hasEnded = true;
     this.#wake();
   }
 
+  /** Ends without what waits. */
+  cut(): void {
+    for (const { taken } of this.#waiting.splice(0)) taken();
+    this.end();
+  }
+
   async *frames(): AsyncIterableIterator<Buffer> {
     for (;;) {
-      const frame = this.#frames.shift();
-      if (frame) yield frame;
-      else if (this.#hasEnded) return;
-      else {
-        this.#flow.resume();
+      const next = this.#waiting.shift();
+      if (next) {
+        next.taken();
+        yield next.bytes;
+      } else if (this.#hasEnded) return;
+      else
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
-      }
     }
   }
 }

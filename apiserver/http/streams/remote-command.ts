@@ -5,7 +5,8 @@ import { flag } from '../read-query.ts';
 import type { ResourceRequest } from '../resource-routes.ts';
 import { requireContainer } from './choose-container.ts';
 import { outcomeOf, outputsOf } from './command-frames.ts';
-import type { CommandPeer } from './command-peer.ts';
+import type { CommandPeer, CommandStreams } from './command-peer.ts';
+import { checkSpdyProtocols, openSpdyCommand } from './spdy/spdy-command.ts';
 import type { StreamRoute, StreamWay } from './stream-route.ts';
 import type { Upgrade } from './upgrade.ts';
 import { checkProtocols, openWebSocket } from './web-socket.ts';
@@ -48,11 +49,16 @@ async function runCommand(
   start: Start,
   { upgrade, context }: StreamWay,
 ): Promise<void> {
-  if (upgrade?.protocol !== 'websocket')
-    throw badRequest('Upgrade request required: send "Connection: Upgrade" and "Upgrade: websocket"');
-  checkProtocols(upgrade);
+  const isSpdy = upgrade?.protocol === 'spdy/3.1';
+  if (!upgrade || (!isSpdy && upgrade.protocol !== 'websocket'))
+    throw badRequest('Upgrade request required: send "Connection: Upgrade" and "Upgrade: websocket" or "Upgrade: SPDY/3.1"');
+  if (isSpdy) checkSpdyProtocols(upgrade);
+  else checkProtocols(upgrade);
+  const { stdin = false, stdout = false, stderr = false, tty = false } = start.options ?? {};
+  const open = isSpdy ? openSpdyCommand : beginWebSocket;
   const { stream } = await openStream(deps, carriage, { start, context, choose: requireContainer });
-  const peer = await beginPeer(upgrade, context.signal).catch((error: unknown) => {
+  const wanted = { stdin, stdout, stderr, tty };
+  const peer = await open(upgrade, wanted, context.signal).catch((error: unknown) => {
     stream.close();
     throw error;
   });
@@ -71,7 +77,7 @@ async function runCommand(
   }
 }
 
-async function beginPeer(upgrade: Upgrade, signal: AbortSignal): Promise<CommandPeer> {
+async function beginWebSocket(upgrade: Upgrade, _wanted: CommandStreams, signal: AbortSignal): Promise<CommandPeer> {
   const peer = await openWebSocket(upgrade, signal);
   // Clients take the first message, though it is empty, for the beginning.
   await peer.send('stdout', Buffer.alloc(0));

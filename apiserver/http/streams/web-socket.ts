@@ -62,11 +62,15 @@ class WebSocketPeer implements CommandPeer {
     this.#signal = signal;
     this.#isBase64 = ws.protocol.includes('base64');
     this.#hasStatus = /^v[45]\./.test(ws.protocol);
-    const queue = new InputQueue(ws);
+    const queue = new InputQueue();
     this.input = queue.frames();
     ws.on('message', (data: RawData) => {
       const frame = this.#frameOf(data as Buffer);
-      if (frame) queue.push(frame);
+      if (!frame) return;
+      ws.pause();
+      void queue.push(frame).then(() => {
+        if (queue.isEmpty) ws.resume();
+      });
     });
     ws.on('close', () => queue.end());
     ws.on('error', () => ws.terminate());

@@ -1,0 +1,31 @@
+import { badRequest } from '../../../../api/errors/index.ts';
+import type { Upgrade } from '../upgrade.ts';
+import { SpdyConnection, type SpdyConnectionOptions } from './spdy-connection.ts';
+
+const PROTOCOL_HEADER = 'x-stream-protocol-version';
+/** What takes no part in the negotiation speaks this. */
+const FIRST = 'channel.k8s.io';
+
+/** The first protocol of the client's that the server speaks, too. Throws BAD_REQUEST where there is none. */
+export function chooseProtocol({ request }: Upgrade, spoken: readonly string[], otherwise = FIRST): string {
+  const offered = [request.headers[PROTOCOL_HEADER] ?? []].flat().join(',');
+  const names = offered
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+  const chosen = names.length === 0 ? otherwise : names.find((each) => spoken.includes(each));
+  if (chosen === undefined)
+    throw badRequest(
+      `unable to upgrade: unable to negotiate protocol: client supports [${offered.slice(0, 200)}], server accepts [${spoken.join(' ')}]`,
+    );
+  return chosen;
+}
+
+/** Answers the request by a connection of SPDY/3.1; the caller runs it. */
+export function openSpdy(upgrade: Upgrade, protocol: string, options: SpdyConnectionOptions): SpdyConnection {
+  const socket = upgrade.take();
+  if (upgrade.head.length > 0) socket.unshift(upgrade.head);
+  const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: SPDY/3.1'];
+  socket.write(`${[...lines, `X-Stream-Protocol-Version: ${protocol}`].join('\r\n')}\r\n\r\n`);
+  return new SpdyConnection(socket, options);
+}
