@@ -3,7 +3,7 @@ import { benchApi } from './api/index.ts';
 import { benchAuth } from './auth/index.ts';
 import { benchCli } from './cli.ts';
 import type { Figure } from './figure.ts';
-import { benchGateway } from './gateway.ts';
+import { benchGateway } from './gateway/index.ts';
 import { benchIdle } from './idle.ts';
 import { benchJoin } from './join.ts';
 import { benchNames } from './names/index.ts';

@@ -127,7 +127,7 @@ export class WireInput {
     return this.buffer[this.at++] ?? cutOff();
   }
 
-  private skip(length: number, end: number): number {
+  protected skip(length: number, end: number): number {
     const { at } = this;
     if (length > end - at) cutOff();
     this.at = at + length;

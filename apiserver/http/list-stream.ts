@@ -1,3 +1,4 @@
+import { JsonOutput } from '../../api/codec/json-output.ts';
 import type { ListMeta, ListOptions } from '../../api/generated/types.ts';
 import type { CallChain } from '../calls/call-chain.ts';
 import type { OpenCall } from '../calls/open-call.ts';
@@ -8,7 +9,7 @@ import type { ListForm } from '../verbs/list-form.ts';
 import type { Verbs } from '../verbs/verbs.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { HttpCall, HttpResponse } from './http-call.ts';
-import { type ItemForm, itemText } from './object-forms.ts';
+import { type ItemForm, writeItem } from './object-forms.ts';
 
 export interface ListWish<Form = ItemForm> {
   readonly store: KindStore;
@@ -30,27 +31,40 @@ export interface ListWay {
 /** The items of one page as JSON, separated by commas; and what the page says of itself. */
 class PageForm implements ListForm {
   readonly mostBytes = MAX_PAGE_BYTES;
+  readonly pageBytes: number;
   metadata: ListMeta = {};
   readonly #store: KindStore;
   readonly #form: ItemForm;
-  readonly #made = new Map<Entry, string>();
+  readonly #out: JsonOutput;
+  /** Where each item ends that was written. */
+  readonly #ends: number[] = [];
 
-  constructor(store: KindStore, form: ItemForm) {
+  constructor(store: KindStore, form: ItemForm, pageBytes: number) {
     this.#store = store;
     this.#form = form;
+    this.pageBytes = pageBytes;
+    this.#out = new JsonOutput(START_BYTES);
   }
 
+  /** Writes it as well; the last one may not fit the page. */
   sizeOf(entry: Entry): number {
-    const json = itemText(this.#form, this.#store, entry);
-    this.#made.set(entry, json);
-    return Buffer.byteLength(json);
+    const out = this.#out;
+    const start = out.size;
+    if (this.#ends.length > 0) out.comma();
+    writeItem(this.#form, this.#store, entry, out);
+    this.#ends.push(out.size);
+    return out.size - start;
   }
 
   encode({ metadata, items }: ListPage): Buffer {
     this.metadata = metadata;
-    return Buffer.from(items.map((entry) => this.#made.get(entry)!).join(','));
+    return this.#out.bytes.subarray(0, items.length > 0 ? this.#ends[items.length - 1] : 0);
   }
 }
+
+/** Large enough to amortise what a page costs, small enough for others to have their turn within milliseconds. */
+const CHUNK_BYTES = 512 * 1024;
+const START_BYTES = 64 * 1024;
 
 const comma = Buffer.from(',');
 
@@ -63,7 +77,7 @@ export async function sendList({ store, namespace, options, form }: ListWish, wa
   const isWhole = !options.limit;
   let next = options;
   for (let isFirst = true; ; isFirst = false) {
-    const page = new PageForm(store, form);
+    const page = new PageForm(store, form, isWhole ? CHUNK_BYTES : MAX_PAGE_BYTES);
     const wanted = { namespace, options: next };
     const prepared = chain.prepare(context, () => verbs.list(store, wanted, pageFormOf(page), context));
     const { bytes, warnings } = await prepared.run();
@@ -86,6 +100,7 @@ export async function sendList({ store, namespace, options, form }: ListWish, wa
 /** The methods of a form are called without it. */
 export const pageFormOf = (page: ListForm & { sizeOf(entry: Entry): number }): ListForm => ({
   mostBytes: page.mostBytes,
+  ...(page.pageBytes === undefined ? {} : { pageBytes: page.pageBytes }),
   sizeOf: (entry) => page.sizeOf(entry),
   encode: (found) => page.encode(found),
 });

@@ -1,5 +1,6 @@
 import { messageToJson, toJson } from '../../api/codec/json.ts';
-import { jsonText } from '../../api/codec/json-text.ts';
+import { jsonBytes, writeJson } from '../../api/codec/json-bytes.ts';
+import type { JsonOutput } from '../../api/codec/json-output.ts';
 import { decodeMessage } from '../../api/codec/message.ts';
 import type { ListMeta } from '../../api/generated/types.ts';
 import { formatAge } from '../../api/kinds/cells.ts';
@@ -71,17 +72,17 @@ export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
   };
 }
 
-/** An item of a list as JSON. As in Kubernetes, items of its own kinds leave out what the list says. */
-export function itemText(form: ItemForm, store: KindStore, entry: Entry): string {
-  if (form === wholeObjects && !store.served) return jsonText(store.kind, entry.bytes, !isCustom(store.kind));
-  return JSON.stringify(form.item(store, shownIn(form, store, entry)));
+/** Writes an item of a list as JSON. As in Kubernetes, items of its own kinds leave out what the list says. */
+export function writeItem(form: ItemForm, store: KindStore, entry: Entry, out: JsonOutput): void {
+  if (form === wholeObjects && !store.served) writeJson(store.kind, entry.bytes, out, !isCustom(store.kind));
+  else out.json(JSON.stringify(form.item(store, shownIn(form, store, entry))));
 }
 
 /** An object of an event as JSON. */
-export function eventText(form: ItemForm, store: KindStore, entry: Entry, first: boolean): string {
-  if (form === wholeObjects && !store.served) return jsonText(store.kind, entry.bytes);
+export function eventBytes(form: ItemForm, store: KindStore, entry: Entry, first: boolean): Buffer {
+  if (form === wholeObjects && !store.served) return jsonBytes(store.kind, entry.bytes);
   const kind = form.isOfServed ? servedKind(store) : store.kind;
-  return JSON.stringify(form.alone(kind, shownIn(form, store, entry), first));
+  return Buffer.from(JSON.stringify(form.alone(kind, shownIn(form, store, entry), first)));
 }
 
 /** An object of the cache as a form shows it. */
@@ -137,6 +138,6 @@ export function answerAs(form: ItemForm, write: (json: object) => Buffer): Answe
 
 /** An answer of one object as it is, as JSON. */
 export const jsonAnswer: AnswerForm = {
-  encode: (kind, bytes) => Buffer.from(jsonText(kind, bytes)),
+  encode: jsonBytes,
   status: (status) => Buffer.from(JSON.stringify(status)),
 };

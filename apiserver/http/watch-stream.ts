@@ -6,7 +6,7 @@ import type { WatchSink } from '../verbs/watch-sink.ts';
 import type { EventFormat } from '../watch/event-format.ts';
 import { FRAME_HEADER_BYTES } from '../watch/event-frame.ts';
 import type { HttpResponse } from './http-call.ts';
-import { eventText, type ItemForm } from './object-forms.ts';
+import { eventBytes, type ItemForm } from './object-forms.ts';
 import { type StatusObject, statusOf } from './status-object.ts';
 
 const EVENT = 1;
@@ -46,7 +46,7 @@ export function jsonEventsAs(form: ItemForm, id: string, store: KindStore): Even
     id: `http ${id} ${apiVersion}`,
     field: 2,
     hasHeading: form.items === 'rows',
-    encode: (entry, first) => Buffer.from(eventText(form, store, entry, first)),
+    encode: (entry, first) => eventBytes(form, store, entry, first),
     bookmark: (metadata) => Buffer.from(JSON.stringify({ kind, apiVersion, metadata })),
   };
 }

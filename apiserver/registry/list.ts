@@ -24,9 +24,9 @@ export interface ListPage {
 
 /** A page never exceeds this, so that no client's receive limit (4 MiB by default) is near. */
 export const MAX_PAGE_BYTES = 2 * 1024 * 1024;
-/** What is left of it for objects. */
-const PAGE_BYTES = MAX_PAGE_BYTES - 1024;
-/** Tag and length of each object; the metadata of the list fit into what is missing above. */
+/** Of a page; the rest is for objects. */
+const METADATA_BYTES = 1024;
+/** Tag and length of each object. */
 const ITEM_OVERHEAD = 8;
 /** Selecting needs decoding; between so many objects other calls get their turn. */
 const OBJECTS_PER_TURN = 500;
@@ -34,6 +34,13 @@ const OBJECTS_PER_TURN = 500;
 const STORED_BATCH = 500;
 /** How long a list waits for a version that has not come yet. */
 const FUTURE_TIMEOUT_MS = 3_000;
+
+export interface PageShape {
+  /** How large an object is in the form that is sent; by default as it is stored. */
+  readonly sizeOf?: ((entry: Entry) => number) | undefined;
+  /** A page ends before it is larger than this, or with its first object. */
+  readonly pageBytes?: number | undefined;
+}
 
 /** Objects in key order, from memory or from the log. */
 interface Source {
@@ -46,18 +53,19 @@ interface Source {
 /**
  * One page of the objects that a request selects. All pages of a list show one snapshot: from memory as far back as the
  * ring of changes reaches, else from the store's log. Relaxed kinds have no log; their later pages show the present
- * then. `sizeOf` says how large an object is in the form that is sent.
+ * then.
  */
 export async function listObjects(
   store: KindStore,
   { namespace, options }: ListRequest,
-  sizeOf: (entry: Entry) => number = storedSize,
+  { sizeOf = storedSize, pageBytes = MAX_PAGE_BYTES }: PageShape = {},
 ): Promise<ListPage> {
   const selection = compileSelection(store.cache, { namespace, ...options });
   const question = `${resourceOf(store.kind)}\0${selection.id}`;
   if ((options.limit ?? 0) < 0) throw badRequest('cannot list: limit must not be negative');
   const source = await chooseSource(store, selection, question, options);
-  const page = await fillPage(selection, source, { limit: options.limit || Number.POSITIVE_INFINITY, sizeOf });
+  const limit = options.limit || Number.POSITIVE_INFINITY;
+  const page = await fillPage(selection, source, { limit, sizeOf, mostBytes: pageBytes - METADATA_BYTES });
   const metadata: ListMeta = { resourceVersion: String(source.revision) };
   const last = page.items.at(-1);
   if (page.more && last) {
@@ -170,6 +178,7 @@ function stampedEntry(item: StoredObject): Entry {
 
 interface PageBounds {
   readonly limit: number;
+  readonly mostBytes: number;
   sizeOf(entry: Entry): number;
 }
 
@@ -178,7 +187,7 @@ const storedSize = (entry: Entry): number => entry.bytes.length;
 async function fillPage(
   selection: Selection,
   source: Source,
-  { limit, sizeOf }: PageBounds,
+  { limit, mostBytes, sizeOf }: PageBounds,
 ): Promise<{ items: Entry[]; more: boolean }> {
   const items: Entry[] = [];
   let bytes = 0;
@@ -189,7 +198,7 @@ async function fillPage(
       if (!selection.matches(entry)) continue;
       if (items.length >= limit) return { items, more: true };
       const size = sizeOf(entry) + ITEM_OVERHEAD;
-      if (items.length > 0 && bytes + size > PAGE_BYTES) return { items, more: true };
+      if (items.length > 0 && bytes + size > mostBytes) return { items, more: true };
       items.push(entry);
       bytes += size;
     }

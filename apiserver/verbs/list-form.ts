@@ -11,6 +11,8 @@ import type { Pieces } from './pieces.ts';
 export interface ListForm {
   /** How large an object is in this form; absent: as it is stored. */
   readonly sizeOf?: (entry: Entry) => number;
+  /** A page ends before it is larger than this; absent: at MAX_PAGE_BYTES. */
+  readonly pageBytes?: number;
   /** What one page takes of memory at most, besides the stored objects. */
   readonly mostBytes: number;
   encode(page: ListPage): Buffer | Pieces;

@@ -129,7 +129,7 @@ export class Verbs {
       run: async () => {
         await this.past.checkList(store, options, access, call);
         const room = { guess: pageBytes(store.cache, options.limit, form), most: form.mostBytes };
-        const read = async () => form.encode(await listObjects(store, { namespace, options }, form.sizeOf));
+        const read = async () => form.encode(await listObjects(store, { namespace, options }, form));
         return { bytes: await this.inTurn(room, call, read), warnings: versionWarnings(store) };
       },
     };

@@ -7,7 +7,7 @@ export class EntryTable {
   private readonly entries = new Map<string, Entry>();
   private readonly keys = new SortedKeys();
   private held = 0;
-  /** The last range from the start of its prefix: concurrent lists often request the same one. */
+  /** The last range of a whole prefix: concurrent lists, and the pages of one, often request the same one. */
   private last: { readonly prefix: string; readonly entries: WeakRef<readonly Entry[]> } | undefined;
 
   get size(): number {
@@ -31,11 +31,12 @@ export class EntryTable {
    * change.
    */
   range(prefix: string, after?: string): readonly Entry[] {
-    const known = after === undefined && this.last?.prefix === prefix ? this.last.entries.deref() : undefined;
-    if (known) return known;
-    const entries = this.keys.range(prefix, after).map((key) => this.entries.get(key)!);
-    if (after === undefined) this.last = { prefix, entries: new WeakRef(entries) };
-    return entries;
+    let entries = this.last?.prefix === prefix ? this.last.entries.deref() : undefined;
+    if (!entries) {
+      entries = this.keys.range(prefix).map((key) => this.entries.get(key)!);
+      this.last = { prefix, entries: new WeakRef(entries) };
+    }
+    return after === undefined ? entries : entries.slice(firstBehind(entries, after));
   }
 
   set(entry: Entry): void {
@@ -58,4 +59,15 @@ export class EntryTable {
   fill(items: readonly StoredObject[]): void {
     for (const { key, bytes, revision } of items) this.set(makeEntry(key, bytes, revision));
   }
+}
+
+/** The place of the first entry whose key is greater. */
+function firstBehind(entries: readonly Entry[], key: string): number {
+  let [low, high] = [0, entries.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (entries[middle]!.key <= key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -16,6 +16,14 @@ export interface LeanCall {
   end(): void;
 }
 
+/** An answer over HTTP, as it comes. */
+export interface LeanAnswer {
+  /** A part of the body; a view that is good only during the call. */
+  data(bytes: Buffer): void;
+  /** The answer has ended, or the connection has. */
+  end(): void;
+}
+
 /**
  * Runs a task with an API server of its own, without the loops that would react to every pod with writes of their own.
  */
@@ -112,16 +120,27 @@ export class LeanConnection {
   call(path: string, request: Buffer, call: LeanCall): void {
     const id = this.nextStream;
     this.nextStream += 2;
-    this.calls.set(id, { call, room: Buffer.allocUnsafe(1_024), have: 0 });
+    this.calls.set(id, { take: messagesOf(call), end: () => call.end() });
     const head = Buffer.alloc(5);
     head.writeUInt32BE(request.length, 1);
-    const headers = frame(HEADERS, END_HEADERS, id, this.headers(path));
+    const grpc = [header('content-type', 'application/grpc'), header('te', 'trailers')];
+    const headers = frame(HEADERS, END_HEADERS, id, Buffer.concat([this.headers('POST', path), ...grpc]));
     const data = Buffer.concat([head, request]);
     for (let at = 0; at < data.length; at += MAX_FRAME) {
       const part = data.subarray(at, at + MAX_FRAME);
       const body = frame(DATA, at + MAX_FRAME < data.length ? 0 : END_STREAM, id, part);
       this.waiting.push({ bytes: at === 0 ? Buffer.concat([headers, body]) : body, data: part.length });
     }
+    this.send(0);
+  }
+
+  /** A read over HTTP, without a body. */
+  get(path: string, accept: string, answer: LeanAnswer): void {
+    const id = this.nextStream;
+    this.nextStream += 2;
+    this.calls.set(id, { take: (bytes) => answer.data(bytes), end: () => answer.end() });
+    const headers = Buffer.concat([this.headers('GET', path), header('accept', accept)]);
+    this.waiting.push({ bytes: frame(HEADERS, END_HEADERS | END_STREAM, id, headers), data: 0 });
     this.send(0);
   }
 
@@ -151,14 +170,12 @@ export class LeanConnection {
     });
   }
 
-  private headers(path: string): Buffer {
+  private headers(method: string, path: string): Buffer {
     return Buffer.concat([
-      header(':method', 'POST'),
+      header(':method', method),
       header(':scheme', 'https'),
       header(':path', path),
       header(':authority', this.authority),
-      header('content-type', 'application/grpc'),
-      header('te', 'trailers'),
       header('authorization', `Bearer ${this.token}`),
     ]);
   }
@@ -195,7 +212,7 @@ export class LeanConnection {
     const ends = type === RST_STREAM || ((type === DATA || type === HEADERS) && flags & END_STREAM);
     if (!ends || !state) return;
     this.calls.delete(id);
-    state.call.end();
+    state.end();
   }
 
   private data(state: CallState | undefined, payload: Buffer): void {
@@ -206,18 +223,28 @@ export class LeanConnection {
       this.socket.write(frame(WINDOW_UPDATE, 0, 0, window));
       this.taken = 0;
     }
-    if (state) cut(state, payload);
+    state?.take(payload);
   }
 
   private endAll(): void {
     const calls = [...this.calls.values()];
     this.calls.clear();
-    for (const { call } of calls) call.end();
+    for (const { end } of calls) end();
   }
 }
 
-/** What has come of a message that is not whole yet; the room is used again for the next. */
 interface CallState {
+  take(payload: Buffer): void;
+  end(): void;
+}
+
+function messagesOf(call: LeanCall): (payload: Buffer) => void {
+  const state = { call, room: Buffer.allocUnsafe(1_024), have: 0 };
+  return (payload) => cut(state, payload);
+}
+
+/** What has come of a message that is not whole yet; the room is used again for the next. */
+interface MessageState {
   readonly call: LeanCall;
   room: Buffer;
   have: number;
@@ -226,7 +253,7 @@ interface CallState {
 const MESSAGE_HEADER = 5;
 
 /** Gives the messages that are whole now; what is whole within one part is not copied. */
-function cut(state: CallState, payload: Buffer): void {
+function cut(state: MessageState, payload: Buffer): void {
   let rest = payload;
   while (rest.length > 0) {
     if (state.have === 0 && rest.length >= MESSAGE_HEADER) {
@@ -242,7 +269,7 @@ function cut(state: CallState, payload: Buffer): void {
 }
 
 /** Takes what the message needs, and gives back what follows it. */
-function gather(state: CallState, bytes: Buffer): Buffer {
+function gather(state: MessageState, bytes: Buffer): Buffer {
   let rest = bytes;
   if (state.have < MESSAGE_HEADER) {
     const taken = rest.copy(state.room, state.have, 0, MESSAGE_HEADER - state.have);

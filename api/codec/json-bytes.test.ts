@@ -1,0 +1,166 @@
+import { isUtf8 } from 'node:buffer';
+import fc from 'fast-check';
+import protobuf, { type Field, type Type } from 'protobufjs';
+import { describe, expect, it } from 'vitest';
+import { kinds } from '../kinds/index.ts';
+import { messageType } from './descriptors.ts';
+import { toJson } from './json.ts';
+import { jsonBytes, writeJson } from './json-bytes.ts';
+import { JsonOutput } from './json-output.ts';
+import { decodeMessage, encodeMessage } from './message.ts';
+
+/** What JSON escapes, and the bounds of UTF-8's lengths, at every place among characters that are copied. */
+const awkward = fc
+  .array(fc.constantFrom('"', '\\', '\n', '\u0000', '\u001f', '\u007f', '\u0080', 'é', '\u2028', '\uffff', '😀', 'a', 'bcdefg'), {
+    maxLength: 9,
+  })
+  .map((parts) => parts.join(''));
+const texts = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 8 }), fc.string({ unit: 'binary', maxLength: 8 }), awkward);
+const scalars: Record<string, fc.Arbitrary<unknown>> = {
+  string: texts,
+  bool: fc.boolean(),
+  bytes: fc.uint8Array({ maxLength: 6 }).map((bytes) => Buffer.from(bytes)),
+  double: fc.double(),
+  int32: fc.oneof(fc.integer(), fc.integer({ min: -10, max: 120_000 })),
+  uint32: fc.nat(0xffff_ffff),
+  int64: fc.oneof(fc.maxSafeInteger(), fc.integer({ min: -10, max: 120_000 })),
+};
+const document = fc
+  .dictionary(fc.string({ minLength: 1, maxLength: 4 }), fc.oneof(fc.integer(), texts), {
+    minKeys: 1,
+    maxKeys: 2,
+    noNullPrototype: true,
+  })
+  .chain((json) => fc.constantFrom(JSON.stringify(json), JSON.stringify(json, undefined, 1), ` ${JSON.stringify(json)} `));
+const nanos = fc.oneof(fc.constant(0), fc.constantFrom(5_000_000, 5_000, 5), fc.nat(999_999_999));
+const times = fc.oneof(
+  fc.record({ seconds: fc.nat(4e9), nanos }),
+  fc.record({ seconds: fc.integer({ min: -62135596800, max: 253402300799 }) }),
+  fc.record({}),
+);
+
+function randomMessage(type: Type, depth: number): fc.Arbitrary<object> {
+  if (type.fullName.endsWith('.Timestamp')) return times;
+  if (type.fullName.endsWith('.Duration')) return fc.record({ seconds: fc.nat(1_000), nanos });
+  if (type.fullName.endsWith('.IntOrString'))
+    return fc.oneof(
+      fc.record({ type: fc.constant(0), intVal: fc.integer() }),
+      fc.record({ type: fc.constant(1), strVal: texts }),
+      fc.constantFrom({}, { type: 1 }, { intVal: 3 }),
+    );
+  const fields = type.fieldsArray.filter((field) => depth > 0 || !field.resolve().resolvedType);
+  return fc.record(Object.fromEntries(fields.map((field) => [field.name, randomField(field, depth)])), {
+    requiredKeys: [],
+    noNullPrototype: true,
+  });
+}
+
+function randomField(field: Field, depth: number): fc.Arbitrary<unknown> {
+  const { resolvedType } = field.resolve();
+  const isDocument = field.options?.['(berth.meta.v1.raw_json)'] || field.name.toLowerCase() === 'raw';
+  const one = isDocument
+    ? document.map((json) => Buffer.from(json))
+    : resolvedType instanceof protobuf.Type
+      ? fc.constant(null).chain(() => randomMessage(resolvedType, depth - 1))
+      : scalars[field.type]!;
+  if (field.map) return fc.dictionary(fc.string({ unit: 'grapheme', maxLength: 4 }), one, { minKeys: 1, maxKeys: 3 });
+  return field.repeated ? fc.array(one, { minLength: 1, maxLength: 3 }) : one;
+}
+
+interface Named {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly message: string;
+}
+
+/** Each alone, and behind what an output holds already. */
+function parsed(kind: Named, bytes: Buffer, bare = false): unknown {
+  const out = new JsonOutput(16);
+  out.ascii('[0,');
+  writeJson(kind, bytes, out, bare);
+  expect(isUtf8(out.copy())).toBe(true);
+  expect(out.copy().includes('\n')).toBe(false);
+  const [, behind] = JSON.parse(`${out.copy()}]`) as unknown[];
+  if (!bare) expect(JSON.parse(jsonBytes(kind, bytes).toString())).toEqual(behind);
+  return behind;
+}
+
+const pod = { kind: 'Pod', apiVersion: 'v1', message: 'berth.core.v1.Pod' };
+
+describe('the JSON of an encoded object', () => {
+  it.each(kinds.map((kind) => [kind.kind, kind] as const))('is the one that its decoded form has: %s', (_, kind) => {
+    const property = fc.property(randomMessage(messageType(kind.message), 5), (message) => {
+      const bytes = encodeMessage(kind.message, message);
+      const expected = JSON.parse(JSON.stringify(toJson(kind, decodeMessage(kind.message, bytes))));
+      expect(parsed(kind, bytes)).toEqual(expected);
+      const { apiVersion: _version, kind: _kind, ...bare } = expected;
+      expect(parsed(kind, bytes, true)).toEqual(bare);
+    });
+    fc.assert(property, { numRuns: 12, seed: 12 });
+  });
+
+  it('of each field alone is the one that its decoded form has', () => {
+    const types = new Set<Type>();
+    const gather = (type: Type): void => {
+      if (types.has(type)) return;
+      types.add(type);
+      for (const field of type.fieldsArray)
+        if (field.resolve().resolvedType instanceof protobuf.Type) gather(field.resolvedType as Type);
+    };
+    for (const kind of kinds) gather(messageType(kind.message));
+    let fields = 0;
+    for (const type of types) {
+      const named = { kind: 'Any', apiVersion: 'v1', message: type.fullName.slice(1) };
+      if (
+        type.fullName.startsWith('.google.') ||
+        /\.(Quantity|IntOrString|FieldsV1|RawExtension|ExtraValue)$/.test(type.fullName)
+      )
+        continue;
+      if (named.message.endsWith('.CustomObject')) continue;
+      for (const field of type.fieldsArray) {
+        fields++;
+        const property = fc.property(randomField(field, 2), (value) => {
+          const bytes = encodeMessage(named.message, { [field.name]: value });
+          expect(parsed(named, bytes), `${type.fullName}.${field.name}`).toEqual(
+            JSON.parse(JSON.stringify(toJson(named, decodeMessage(named.message, bytes)))),
+          );
+        });
+        fc.assert(property, { numRuns: 4, seed: 12 });
+      }
+    }
+    expect(fields).toBeGreaterThan(1_000);
+  });
+
+  it('of an object of a kind that users added has the members of its document', () => {
+    const kind = { kind: 'Toy', apiVersion: 'toys.example.com/v1', message: 'berth.apiextensions.v1.CustomObject' };
+    for (const object of [{ metadata: { name: 'a' }, spec: { x: [1] } }, { metadata: { name: 'a' } }, { spec: {} }, {}]) {
+      const bytes = encodeMessage(kind.message, object);
+      expect(parsed(kind, bytes)).toEqual({ ...object, kind: 'Toy', apiVersion: 'toys.example.com/v1' });
+    }
+  });
+
+  it('of bytes in which a message comes in two parts is that of the whole', () => {
+    const parts = [{ metadata: { name: 'a' } }, { metadata: { namespace: 'b' } }].map((each) => encodeMessage(pod.message, each));
+    expect(parsed(pod, Buffer.concat(parts))).toMatchObject({ metadata: { name: 'a', namespace: 'b' } });
+  });
+
+  it('has the fields of bytes in any order, and leaves out fields that are not known', () => {
+    const [status, metadata] = [{ status: { phase: 'Running' } }, { metadata: { name: 'a' } }].map((each) =>
+      encodeMessage(pod.message, each),
+    );
+    const unknown = Buffer.from([0xfa, 0x3f, 1, 0x41]);
+    expect(parsed(pod, Buffer.concat([status!, unknown, metadata!]))).toEqual({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'a' },
+      status: { phase: 'Running' },
+    });
+  });
+
+  it('of an object that is larger than what the output holds is whole, and the next one as well', () => {
+    const annotations = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`key-${i}`, `"${'x'.repeat(i % 500)}\n`]));
+    const large = encodeMessage(pod.message, { metadata: { annotations } });
+    expect(parsed(pod, large)).toEqual({ apiVersion: 'v1', kind: 'Pod', metadata: { annotations } });
+    expect(parsed(pod, encodeMessage(pod.message, {}))).toEqual({ apiVersion: 'v1', kind: 'Pod' });
+  });
+});

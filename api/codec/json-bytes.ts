@@ -1,0 +1,235 @@
+import protobuf, { type Field, type Type } from 'protobufjs';
+import { messageType } from './descriptors.ts';
+import { toJson } from './json.ts';
+import { JsonCopy, NotPlain, notPlain } from './json-copy.ts';
+import { INLINE } from './json-fields.ts';
+import { JsonOutput } from './json-output.ts';
+import { decodeMessage } from './message.ts';
+import { isOpen } from './open-message.ts';
+import { LENGTH_DELIMITED, VARINT } from './wire-format.ts';
+
+// Encoded objects as the bytes of their JSON, without objects or strings in between: a list of many is mostly this
+// work. Compiled for each message, as its decoder is. Members come in the order of the encoded fields.
+
+/** Writes the members of the message that ends at `end`, each with its comma, without braces. */
+type MembersWriter = (input: JsonCopy, end: number, out: JsonOutput) => void;
+
+const MICRO_TIME = '(berth.meta.v1.micro_time)';
+const RAW_JSON = '(berth.meta.v1.raw_json)';
+const EMBEDDED_KIND = '(berth.meta.v1.embedded_kind)';
+
+interface Named {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly message: string;
+}
+
+const startBytes = 16 * 1024;
+/** An output that grew beyond this for a large object is not kept. */
+const keptBytes = 256 * 1024;
+/** Synchronous, so one for all is enough. */
+let single = new JsonOutput(startBytes);
+
+/** An encoded object as JSON, with apiVersion and kind: the same document as toJson gives. */
+export function jsonBytes(kind: Named, bytes: Uint8Array): Buffer {
+  single.size = 0;
+  writeJson(kind, bytes, single);
+  const json = single.copy();
+  if (single.bytes.length > keptBytes) single = new JsonOutput(startBytes);
+  return json;
+}
+
+/** Writes the same behind what is there; without apiVersion and kind where `bare`. */
+export function writeJson(kind: Named, bytes: Uint8Array, out: JsonOutput, bare = false): void {
+  const start = out.size;
+  try {
+    const input = new JsonCopy(bytes, out);
+    if (bare) out.put(0x7b);
+    else out.json(headOf(kind));
+    membersOf(messageType(kind.message))(input, input.end, out);
+    out.close(0x7d);
+  } catch (error) {
+    if (!(error instanceof NotPlain)) throw error;
+    out.size = start;
+    const { apiVersion, kind: name, ...members } = toJson(kind, decodeMessage(kind.message, bytes));
+    out.json(JSON.stringify(bare ? members : { apiVersion, kind: name, ...members }));
+  }
+}
+
+const headOf = ({ apiVersion, kind }: Named): string =>
+  `{"apiVersion":${JSON.stringify(apiVersion)},"kind":${JSON.stringify(kind)},`;
+
+const writers = new WeakMap<Type, MembersWriter>();
+
+function membersOf(type: Type): MembersWriter {
+  let writer = writers.get(type);
+  if (!writer) {
+    writer = compile(type, isOpen(nameOf(type)) ? 'content' : undefined);
+    writers.set(type, writer);
+  }
+  return writer;
+}
+
+const nameOf = (type: Type): string => type.fullName.replace(/^\./, '');
+
+/** Bits in one number that tells which fields have come. */
+const BITS = 30;
+
+/** The writer as a function of its own; `open` names a field that holds members. */
+function compile(type: Type, open?: string): MembersWriter {
+  if (type.oneofsArray.some((oneof) => oneof.fieldsArray.length > 1)) return notPlain;
+  const fields = type.fieldsArray.map((field) => field.resolve());
+  const seen =
+    fields.length === 0 ? [] : Array.from({ length: Math.ceil(fields.length / BITS) }, (_, index) => `let s${index} = 0;`);
+  const text = `function write(input, end, out) {
+    ${seen.join(' ')}
+    while (input.at < end) {
+      const tag = input.uint32();
+      switch (tag) {
+        ${fields.map((field, index) => caseOf(field, index, field.name === open)).join('\n')}
+        default: input.other(tag, end, known);
+      }
+    }
+    input.leave(end);
+  }`;
+  const below = fields.map((field) => (messageBelow(field) ? objectOf(field) : undefined));
+  const known = new Set(fields.map(({ id }) => id));
+  return new Function('below', 'known', 'notPlain', `"use strict"; return ${text};`)(below, known, notPlain) as MembersWriter;
+}
+
+function caseOf(field: Field, index: number, isOpenContent: boolean): string {
+  const wire = wireOf(field);
+  const tag = tagOf(field.id, field.map ? LENGTH_DELIMITED : wire);
+  const [word, bit] = [`s${Math.floor(index / BITS)}`, 1 << (index % BITS)];
+  const once = `if (${word} & ${bit}) notPlain(); ${word} |= ${bit};`;
+  if (isOpenContent) return `case ${tag}: { ${once} input.copyMembers(end); break; }`;
+  const { resolvedType } = field;
+  if (field.options?.[INLINE] && resolvedType instanceof protobuf.Type)
+    return `case ${tag}: { ${once} below[${index}](input, end, out); break; }`;
+  const value = copyOf(field, index);
+  const single = `case ${tag}: { ${once} ${writeName(field.name)} ${collected(field, tag, wire, value)} out.comma(); break; }`;
+  return field.repeated && wire !== LENGTH_DELIMITED ? `${single}\n${packed(field, once, value)}` : single;
+}
+
+/** Numbers in one field, as our encoder writes a list of them. */
+function packed(field: Field, once: string, value: (end: string) => string): string {
+  return `case ${tagOf(field.id, LENGTH_DELIMITED)}: { ${once} ${writeName(field.name)}
+      out.put(0x5b);
+      const to = input.enter(end);
+      if (input.at === to) notPlain();
+      while (input.at < to) { ${value('to')} out.comma(); }
+      input.leave(to);
+      out.close(0x5d); out.comma(); break; }`;
+}
+
+/** The value of a field: one, or all in the order in which they come, which is one behind the other. */
+function collected(field: Field, tag: number, wire: number, value: (end: string) => string): string {
+  const mayBeEmpty = isRaw(field);
+  if (field.map)
+    return `out.put(0x7b);
+      do {
+        const to = input.enter(end);
+        if (!input.isNext(${tagOf(1, LENGTH_DELIMITED)}, to)) notPlain();
+        input.copyString(to); out.put(0x3a);
+        if (!input.isNext(${tagOf(2, wire)}, to)) notPlain();
+        ${value('to')} out.comma();
+        if (input.at !== to) notPlain();
+      } while (input.isNext(${tag}, end));
+      out.close(0x7d);`;
+  if (field.repeated)
+    return `out.put(0x5b);
+      do { ${mayBeEmpty ? 'const from = out.size;' : ''} ${value('end')} ${mayBeEmpty ? 'if (out.size === from) notPlain();' : ''} out.comma(); }
+      while (input.isNext(${tag}, end));
+      out.close(0x5d);`;
+  if (mayBeEmpty) return `const from = out.size; ${value('end')} if (out.size === from) { out.size = before; break; }`;
+  return value('end');
+}
+
+/** Writes a name four bytes at once, with whatever follows it in the last four; `before` is where it begins. */
+function writeName(name: string): string {
+  const bytes = Buffer.from(`${JSON.stringify(name)}:`);
+  const words = Buffer.alloc(Math.ceil(bytes.length / 4) * 4);
+  bytes.copy(words);
+  const writes = Array.from(
+    { length: words.length / 4 },
+    (_, index) => `out.view.setUint32(before + ${4 * index}, ${words.readUInt32LE(4 * index)}, true);`,
+  );
+  return `out.room(${words.length}); const before = out.size; ${writes.join(' ')} out.size = before + ${bytes.length};`;
+}
+
+const tagOf = (id: number, wire: number): number => ((id << 3) | wire) >>> 0;
+
+const varints: ReadonlySet<string> = new Set(['bool', 'int32', 'uint32', 'int64']);
+
+const wireOf = ({ type }: Field): number => (varints.has(type) ? VARINT : type === 'double' ? 1 : LENGTH_DELIMITED);
+
+const scalars: Readonly<Record<string, string>> = {
+  string: 'copyString',
+  bool: 'copyBool',
+  int32: 'copyInt32',
+  uint32: 'copyUint32',
+  int64: 'copyInt64',
+  bytes: 'copyBytes',
+  double: 'copyDouble',
+};
+
+/** Messages that are one value in JSON. */
+const values: Readonly<Record<string, string>> = {
+  'google.protobuf.Timestamp': 'copyTime',
+  'google.protobuf.Duration': 'copyDuration',
+  'berth.meta.v1.Quantity': 'copyQuantity',
+  'berth.meta.v1.IntOrString': 'copyIntOrString',
+  'berth.meta.v1.FieldsV1': 'copyRawMember',
+  'berth.meta.v1.RawExtension': 'copyRawMember',
+  'berth.authentication.v1.ExtraValue': 'copyTexts',
+  'berth.authorization.v1.ExtraValue': 'copyTexts',
+  'berth.certificates.v1.ExtraValue': 'copyTexts',
+};
+
+/** A field whose value may be nothing at all: JSON that is carried as bytes. */
+const isRaw = (field: Field): boolean =>
+  Boolean(field.type === 'bytes' && field.options?.[RAW_JSON]) ||
+  (field.resolvedType instanceof protobuf.Type && values[nameOf(field.resolvedType)] === 'copyRawMember');
+
+const messageBelow = ({ resolvedType }: Field): boolean =>
+  resolvedType instanceof protobuf.Type && values[nameOf(resolvedType)] === undefined;
+
+/** The call that copies one value of a field. */
+function copyOf(field: Field, index: number): (end: string) => string {
+  const method = methodOf(field);
+  return (end) => (method === undefined ? `below[${index}](input, ${end}, out);` : `input.${method}(${end});`);
+}
+
+/** Undefined for a message that is an object in JSON. */
+function methodOf(field: Field): string | undefined {
+  const { resolvedType, options = {} } = field;
+  if (resolvedType instanceof protobuf.Type) {
+    const method = values[nameOf(resolvedType)];
+    return method === 'copyTime' && options[MICRO_TIME] ? 'copyMicroTime' : method;
+  }
+  if (field.type === 'bytes' && options[RAW_JSON]) return 'copyRaw';
+  const method = scalars[field.type];
+  if (method === undefined) throw new Error(`there is no JSON of ${field.type} (${field.fullName}) here: add it`);
+  return method;
+}
+
+/** A message as an object; of an inlined one only the members. */
+function objectOf({ resolvedType, options = {} }: Field): MembersWriter {
+  const type = resolvedType as Type;
+  const embedded: unknown = options[EMBEDDED_KIND];
+  const [apiVersion = '', kind = ''] = typeof embedded === 'string' ? embedded.split(' ') : [];
+  const head = typeof embedded === 'string' ? headOf({ apiVersion, kind, message: '' }) : '{';
+  let writer: MembersWriter | undefined;
+  if (options[INLINE])
+    return (input, end, out) => {
+      writer ??= membersOf(type);
+      writer(input, input.enter(end), out);
+    };
+  return (input, end, out) => {
+    writer ??= membersOf(type);
+    if (head === '{') out.put(0x7b);
+    else out.ascii(head);
+    writer(input, input.enter(end), out);
+    out.close(0x7d);
+  };
+}
