@@ -30,16 +30,16 @@ const keptBytes = 256 * 1024;
 /** Synchronous, so one for all is enough. */
 let single = new JsonOutput(startBytes);
 
-/** An encoded object as JSON, with apiVersion and kind: the same document as toJson gives. */
-export function jsonBytes(kind: Named, bytes: Uint8Array): Buffer {
+/** An encoded object as JSON, with apiVersion and kind unless it is `bare`: the same document as toJson gives. */
+export function jsonBytes(kind: Named, bytes: Uint8Array, bare = false): Buffer {
   single.size = 0;
-  writeJson(kind, bytes, single);
+  writeJson(kind, bytes, single, bare);
   const json = single.copy();
   if (single.bytes.length > keptBytes) single = new JsonOutput(startBytes);
   return json;
 }
 
-/** Writes the same behind what is there; without apiVersion and kind where `bare`. */
+/** Writes the same behind what is there. */
 export function writeJson(kind: Named, bytes: Uint8Array, out: JsonOutput, bare = false): void {
   const start = out.size;
   try {

@@ -138,6 +138,6 @@ export function answerAs(form: ItemForm, write: (json: object) => Buffer): Answe
 
 /** An answer of one object as it is, as JSON. */
 export const jsonAnswer: AnswerForm = {
-  encode: jsonBytes,
+  encode: (kind, bytes) => jsonBytes(kind, bytes),
   status: (status) => Buffer.from(JSON.stringify(status)),
 };

@@ -1,4 +1,4 @@
-import { jsonText } from '../../../api/codec/json-text.ts';
+import { jsonBytes } from '../../../api/codec/json-bytes.ts';
 import { notFound, unavailable } from '../../../api/errors/index.ts';
 import type { NodeMetrics, Pod, Quantity } from '../../../api/generated/types.ts';
 import { parseQuantity, quantityValue } from '../../../api/meta/quantity.ts';
@@ -52,6 +52,8 @@ async function sendHealth({ tunnels }: NodePagesDeps, node: string, way: StreamW
   way.response.end('ok');
 }
 
+const comma = Buffer.from(',');
+
 /** A list of pods, each sent when the client has taken the one before. */
 async function sendPods({ pods }: NodePagesDeps, node: string, way: StreamWay): Promise<void> {
   const { response, context } = way;
@@ -61,7 +63,8 @@ async function sendPods({ pods }: NodePagesDeps, node: string, way: StreamWay): 
   await sendBytes(response, Buffer.from('{"kind":"PodList","apiVersion":"v1","metadata":{},"items":['), context.signal);
   let isFirst = true;
   for (const entry of found) {
-    await sendBytes(response, Buffer.from(`${isFirst ? '' : ','}${jsonText(pods.kind, entry.bytes, true)}`), context.signal);
+    const item = jsonBytes(pods.kind, entry.bytes, true);
+    await sendBytes(response, isFirst ? item : Buffer.concat([comma, item]), context.signal);
     isFirst = false;
   }
   response.end(']}');
