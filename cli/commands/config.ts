@@ -79,7 +79,7 @@ function registerView(config: Command): void {
     .description('Show the file, without keys and tokens')
     .option('--minify', 'only the context in use')
     .option('--raw', 'with keys and tokens')
-    .option('--flatten', 'as --raw: the file names no other files anyway');
+    .option('--flatten', 'as --raw, with the content of the files that it names');
   withOutputFlags(view, 'how to print (default: yaml): ').action(async (_flags: unknown, command: Command) => {
     const flags = command.optsWithGlobals<ViewFlags>();
     const output = (await readObjectOutput(flags)) ?? { format: 'yaml' };
@@ -95,7 +95,9 @@ function registerView(config: Command): void {
       throw badRequest(`${path} has no context "${flags.context}"`);
     if (flags.minify && context === undefined) throw badRequest(`${path} has no current-context, which --minify shows`);
     const chosen = flags.minify ? minifyConfig(file, context) : file;
-    const shown = flags.raw || flags.flatten ? chosen : redactConfig(chosen);
+    const { flattenConfig } = await import('../config/flatten.ts');
+    const whole = flags.flatten ? flattenConfig(chosen, path) : chosen;
+    const shown = flags.raw || flags.flatten ? whole : redactConfig(chosen);
     process.stdout.write(printObjects([JSON.parse(JSON.stringify(shown)) as JsonObject], output, { single: true }));
   });
 }

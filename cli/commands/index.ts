@@ -269,6 +269,12 @@ export const clientCommands: readonly CommandEntry[] = [
     load: async () => (await import('./config.ts')).registerConfig,
   },
   {
+    name: 'kubeconfig',
+    group: 'This program',
+    description: 'Print a kubeconfig for kubectl and helm, or merge it into theirs: kubeconfig --merge',
+    load: async () => (await import('./kubeconfig.ts')).registerKubeconfig,
+  },
+  {
     name: 'log-level',
     group: 'Operate and secure the cluster',
     description: 'Show the log levels of server and agents, or change one until the next restart: log-level agent/NODE debug',

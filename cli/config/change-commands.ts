@@ -65,6 +65,7 @@ export async function setCluster(name: string, { server, certificateAuthority }:
     throw badRequest(`--server takes HOST:PORT, e.g. 192.0.2.10:7443 or https://192.0.2.10:7443, not "${server}"`);
   await setFields('clusters', name, {
     ...(address !== undefined && { server: `https://${address}` }),
+    ...(certificateAuthority !== undefined && { 'certificate-authority': undefined }),
     ...(await dataOf('certificate-authority-data', '--certificate-authority', certificateAuthority)),
   });
   process.stdout.write(`Cluster "${name}" set.\n`);
@@ -81,6 +82,9 @@ export async function setCredentials(name: string, { clientCertificate, clientKe
     throw badRequest('give --client-certificate and --client-key, or --token');
   if (token === '') throw badRequest('--token cannot be empty');
   await setFields('users', name, {
+    ...(clientCertificate !== undefined && { 'client-certificate': undefined }),
+    ...(clientKey !== undefined && { 'client-key': undefined }),
+    ...(token !== undefined && { tokenFile: undefined }),
     ...(await dataOf('client-certificate-data', '--client-certificate', clientCertificate)),
     ...(await dataOf('client-key-data', '--client-key', clientKey)),
     ...(token !== undefined && { token }),
@@ -88,7 +92,8 @@ export async function setCredentials(name: string, { clientCertificate, clientKe
   process.stdout.write(`User "${name}" set.\n`);
 }
 
-async function setFields(list: ListName, name: string, fields: Readonly<Record<string, string>>): Promise<void> {
+/** Undefined takes a field away. */
+async function setFields(list: ListName, name: string, fields: Readonly<Record<string, string | undefined>>): Promise<void> {
   if (name === '') throw badRequest('a name cannot be empty');
   await changeConfig((file) => withFields(file, list, name, fields));
 }

@@ -7,14 +7,14 @@ export const lists = {
     inner: 'cluster',
     noun: 'cluster',
     required: ['server', 'certificate-authority-data'],
-    fields: ['server', 'certificate-authority-data'],
+    fields: ['server', 'certificate-authority-data', 'certificate-authority'],
     make: '"berth config set-cluster NAME --server=ADDRESS --certificate-authority=FILE"',
   },
   users: {
     inner: 'user',
     noun: 'user',
     required: [],
-    fields: ['client-certificate-data', 'client-key-data', 'token'],
+    fields: ['client-certificate-data', 'client-key-data', 'token', 'client-certificate', 'client-key', 'tokenFile'],
     make: '"berth config set-credentials NAME"',
   },
   contexts: {
@@ -53,7 +53,8 @@ export function withFields(file: ConfigFile, list: ListName, name: string, chang
   const { inner, noun, required, make } = lists[list];
   const before = findEntry(file, list, name);
   const fields = Object.entries({ ...fieldsOf(before, list), ...changed }).filter(([, value]) => value !== undefined);
-  const missing = required.find((field) => !fields.some(([known]) => known === field));
+  // A field with data may be a file instead.
+  const missing = required.find((field) => !fields.some(([known]) => known === field || `${known}-data` === field));
   if (missing !== undefined && before === undefined)
     throw badRequest(`there is no ${noun} "${name}", and a new one needs "${missing}" too: ${make}`);
   if (missing !== undefined)

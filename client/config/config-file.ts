@@ -13,13 +13,19 @@ export interface ConfigFile {
 
 export interface ConfigCluster {
   readonly server: string;
-  readonly 'certificate-authority-data': string;
+  /** One of these two. */
+  readonly 'certificate-authority-data'?: string | undefined;
+  readonly 'certificate-authority'?: string | undefined;
 }
 
 export interface ConfigUser {
   readonly 'client-certificate-data'?: string | undefined;
   readonly 'client-key-data'?: string | undefined;
   readonly token?: string | undefined;
+  /** Paths of files, relative to the folder of the configuration. */
+  readonly 'client-certificate'?: string | undefined;
+  readonly 'client-key'?: string | undefined;
+  readonly tokenFile?: string | undefined;
 }
 
 export interface ConfigContext {
@@ -27,6 +33,11 @@ export interface ConfigContext {
   readonly user: string;
   readonly namespace?: string | undefined;
 }
+
+const userFields = [
+  ...['client-certificate-data', 'client-key-data', 'token'],
+  ...['client-certificate', 'client-key', 'tokenFile'],
+];
 
 export function emptyConfig(): ConfigFile {
   return { apiVersion: 'v1', kind: 'Config', clusters: [], users: [], contexts: [] };
@@ -81,10 +92,11 @@ export async function parseConfig(content: string, file: string): Promise<Config
   const fields = part(file, 'the file', value);
   const clusters = entries<ConfigFile['clusters'][number]>(file, fields, 'clusters', 'cluster', (at, cluster) => {
     text(file, at, cluster, 'server');
-    text(file, at, cluster, 'certificate-authority-data');
+    const named = ['certificate-authority', 'certificate-authority-data'].filter((name) => cluster[name] !== undefined);
+    for (const name of named.length > 0 ? named : ['certificate-authority-data']) text(file, at, cluster, name);
   });
   const users = entries<ConfigFile['users'][number]>(file, fields, 'users', 'user', (at, user) =>
-    checkOptional(file, at, user, ['client-certificate-data', 'client-key-data', 'token']),
+    checkOptional(file, at, user, userFields),
   );
   const contexts = entries<ConfigFile['contexts'][number]>(file, fields, 'contexts', 'context', (at, context) => {
     text(file, at, context, 'cluster');

@@ -6,8 +6,9 @@ import { maxSettingsBytes, settingsText } from '../../api/codec/settings-text.ts
 import { privateFileProblem } from '../../api/meta/private-file.ts';
 import type { ConnectOptions } from '../client.ts';
 import { ConfigError } from './config-error.ts';
-import { type ConfigFile, emptyConfig, parseConfig, printConfig } from './config-file.ts';
+import { type ConfigCluster, type ConfigFile, emptyConfig, parseConfig, printConfig } from './config-file.ts';
 import type { Context } from './context.ts';
+import { readCredentials } from './context-files.ts';
 import { loadInCluster } from './in-cluster.ts';
 import { writeSecretFile } from './write-secret-file.ts';
 
@@ -47,8 +48,6 @@ async function read(path: string): Promise<ConfigFile | undefined> {
   return parseConfig(text, path);
 }
 
-const decode = (base64: string | undefined): string | undefined =>
-  base64 === undefined ? undefined : Buffer.from(base64, 'base64').toString('utf8');
 const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
 
 const howToGetOne =
@@ -72,6 +71,21 @@ export async function loadContext(
     const remedy = process.env.BERTH_ADDRESS ? howToGetToken : howToGetOne;
     throw new ConfigError(`read ${path}: no such file; ${remedy}`);
   }
+  return await resolveContext({ path, file }, name, undefined);
+}
+
+/** The same with another user of the file in place of the context's. */
+export async function loadContextAs(user: string, name?: string, path: string = configPath()): Promise<Context> {
+  const file = await read(path);
+  if (!file) throw new ConfigError(`read ${path}: no such file; it would name the user "${user}"`);
+  return await resolveContext({ path, file }, name, user);
+}
+
+async function resolveContext(
+  { path, file }: { readonly path: string; readonly file: ConfigFile },
+  name: string | undefined,
+  userName: string | undefined,
+): Promise<Context> {
   const wanted = name ?? file['current-context'];
   const known = file.contexts.map((context) => context.name).join(', ') || 'none';
   if (!wanted)
@@ -81,20 +95,20 @@ export async function loadContext(
   const cluster = file.clusters.find((entry) => entry.name === context.cluster)?.cluster;
   if (!cluster)
     throw new ConfigError(`${path}: context "${wanted}" names cluster "${context.cluster}", which the file does not have`);
-  const user = file.users.find((entry) => entry.name === context.user)?.user;
+  const user = file.users.find((entry) => entry.name === (userName ?? context.user))?.user;
+  if (!user && userName !== undefined) {
+    const users = file.users.map((entry) => entry.name).join(', ') || 'none';
+    throw new ConfigError(`${path} has no user "${userName}" (known: ${users})`);
+  }
   if (!user) throw new ConfigError(`${path}: context "${wanted}" names user "${context.user}", which the file does not have`);
   const exposed = privateFileProblem(path, await stat(path), process.getuid?.());
+  const { options, tokenFile, warnings } = await readCredentials(path, cluster, user);
   return {
     name: wanted,
     namespace: context.namespace ?? 'default',
-    warnings: exposed === undefined ? [] : [exposed],
-    options: {
-      address: cluster.server.replace(/^https:\/\//, '').replace(/\/+$/, ''),
-      ca: decode(cluster['certificate-authority-data'])!,
-      cert: decode(user['client-certificate-data']),
-      key: decode(user['client-key-data']),
-      token: user.token,
-    },
+    warnings: [...(exposed === undefined ? [] : [exposed]), ...warnings],
+    options,
+    tokenFile,
   };
 }
 
@@ -173,10 +187,14 @@ export async function setContextAuthorities(name: string, ca: string, path: stri
   if (!file || !context) throw noContext(`change context "${name}"`, path, file);
   const clusters = file.clusters.map((entry) =>
     entry.name === context.cluster
-      ? { ...entry, cluster: { ...entry.cluster, 'certificate-authority-data': encode(ca) } }
+      ? { ...entry, cluster: { ...withoutFile(entry.cluster), 'certificate-authority-data': encode(ca) } }
       : entry,
   );
   await writeSecretFile(path, await printConfig({ ...file, clusters }));
+}
+
+function withoutFile({ 'certificate-authority': _file, ...others }: ConfigCluster): ConfigCluster {
+  return others;
 }
 
 function noContext(what: string, path: string, file: ConfigFile | undefined): ConfigError {

@@ -25,6 +25,7 @@ export function loadInCluster(env: NodeJS.ProcessEnv = process.env, folder: stri
   return {
     ...{ name: 'in-cluster', namespace: readFile(folder, 'namespace')?.trim() || 'default', warnings: [] },
     options: { address, ca, token },
+    tokenFile: join(folder, 'token'),
   };
 }
 

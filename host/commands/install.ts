@@ -5,6 +5,7 @@ import { ExitWith } from '../../cli/program/failure.ts';
 import { interruptSignal } from '../../cli/session.ts';
 import { mergePassed, passedOf, withPassedFlags } from '../flags/passed-flags.ts';
 import { makeDataDir, readRecord } from '../installation/installation-record.ts';
+import { nextForKubectl } from '../installation/kubernetes-door.ts';
 import { changedSettings, computeSettings, type GivenSettings, settingsErrors } from '../installation/up-settings.ts';
 import { joinHost } from '../join/join-address.ts';
 import { JoinProblem } from '../join/judge-server.ts';
@@ -133,7 +134,7 @@ async function installServer(flags: ServerFlags): Promise<void> {
         steps.ok('what ran before runs again, as before');
       },
     });
-    sayNext(dataDir, steps);
+    await sayNext(dataDir, settings.listen, steps);
   });
 }
 
@@ -231,7 +232,8 @@ function tellChanges(changes: readonly string[], restarts: readonly ProcessName[
   else steps.ok(`${restarts.join(' and ')} did not run, or not as this version of Berth would start it`);
 }
 
-function sayNext(dataDir: string, steps: Steps): void {
+async function sayNext(dataDir: string, listen: string, steps: Steps): Promise<void> {
+  const forKubectl = await nextForKubectl(dataDir, listen);
   const service = readService(dataDir);
   const elsewhere = dataDir === defaultDataDir() ? '' : ` --data-dir ${dataDir}`;
   steps.say(
@@ -239,6 +241,7 @@ function sayNext(dataDir: string, steps: Steps): void {
       '\nNext:',
       '  berth get nodes          this machine as a node',
       service?.manager === 'systemd' ? '  systemctl status berth-server berth-agent' : `  /etc/init.d/berth status what runs`,
+      ...forKubectl,
       '  berth token create       print what to run on another machine ("berth join" or "berth install agent")',
       `  berth uninstall${elsewhere}          end the services; data and containers stay`,
     ].join('\n'),

@@ -12,6 +12,7 @@ import { configNews, filesToCheck } from '../flags/scheduler-config-check.ts';
 import { parseSchedulerConfig, schedulerConfigHelp } from '../flags/scheduler-config-flag.ts';
 import { parseStaticPodPath, staticPodsHelp } from '../flags/static-pods-flag.ts';
 import { type InstallationRecord, readRecord, restoreRecord, writeRecord } from '../installation/installation-record.ts';
+import { nextForKubectl, tellKubernetes } from '../installation/kubernetes-door.ts';
 import { pathHint } from '../installation/path-hint.ts';
 import { decideUp, type UpPlan } from '../installation/up-plan.ts';
 import {
@@ -234,6 +235,7 @@ export async function startAll(run: Run, names: readonly ProcessName[]): Promise
       steps.ok(
         `API server on ${settings.listen}${settings.advertise === undefined ? '' : `, for others at ${settings.advertise}`}`,
       );
+      await tellKubernetes(client, settings, steps);
       await ensureContext(run);
       const sinceMs = Date.now();
       const isNew = names.includes('agent');
@@ -331,9 +333,12 @@ async function tellRunning(run: Run, versions: readonly string[]): Promise<void>
       `the API server does not answer on ${as.listen}: ${whyEnded(dataDir, 'server') ?? refusal}`,
       `look at ${join(installation(dataDir).logs, 'server.log')}`,
     );
-  if (client && refusal === undefined) await tellNode(client, as.nodeName, steps);
+  if (client && refusal === undefined) {
+    await tellNode(client, as.nodeName, steps);
+    await tellKubernetes(client, as, steps);
+  }
   client?.close();
-  sayNext(run);
+  await sayNext(run);
 }
 
 async function tellNode(client: Client, nodeName: string, steps: Steps): Promise<void> {
@@ -366,13 +371,15 @@ async function ensureContext({ dataDir, before, settings, steps }: Run): Promise
   steps.ok('context "berth" written to the configuration');
 }
 
-function sayNext({ steps }: Run): void {
+async function sayNext({ dataDir, before, settings, steps }: Run): Promise<void> {
+  const forKubectl = await nextForKubectl(dataDir, (before ?? settings).listen);
   steps.say(
     [
       '\nNext:',
       '  berth get nodes          this machine as a node: what it has and what it uses (-o wide)',
       '  berth apply -f FILE      run what a manifest says',
       '  berth get pods -A -w     see what runs, as it changes',
+      ...forKubectl,
       '  berth token create       print what to run on another machine, which then joins this one',
       '  berth down               stop Berth; containers go on running',
       ...pathHint(process.argv[1] ?? '', process.env.PATH ?? ''),

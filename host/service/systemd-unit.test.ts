@@ -95,6 +95,11 @@ describe('the unit of the server', () => {
       { words: words('server', '--listen', '0.0.0.0:443') },
       'CapabilityBoundingSet=CAP_NET_BIND_SERVICE\n',
     ],
+    [
+      'a small port for kubectl is a right, too',
+      { words: words('server', '--listen', '0.0.0.0:7443', '--kubernetes-listen', '0.0.0.0:443') },
+      'CapabilityBoundingSet=CAP_NET_BIND_SERVICE\n',
+    ],
     ['a newer systemd backs off', { systemd: 254 }, 'RestartSteps=5\nRestartMaxDelaySec=30\n'],
   ] as const)('%s', (_, over, line) => {
     expect(server(over)).toContain(line);

@@ -108,7 +108,7 @@ function hardening({ name, dataDir, words, paths }: UnitInput): string[] {
   const capabilities = [
     // Only its owner reads a home folder; root without this capability cannot.
     ...(isAtHome ? ['CAP_DAC_READ_SEARCH'] : []),
-    ...(portOf(words) < 1024 ? ['CAP_NET_BIND_SERVICE'] : []),
+    ...(portsOf(words).some((port) => port < 1024) ? ['CAP_NET_BIND_SERVICE'] : []),
   ];
   return [
     ...common,
@@ -131,8 +131,10 @@ function hardening({ name, dataDir, words, paths }: UnitInput): string[] {
   ];
 }
 
-function portOf(words: readonly string[]): number {
-  return Number(/:(\d+)$/.exec(words[words.indexOf('--listen') + 1] ?? '')?.[1] ?? 7443);
+/** Those that are named: the usual ones are no small ones. */
+function portsOf(words: readonly string[]): number[] {
+  const named = ['--listen', '--kubernetes-listen'].filter((flag) => words.includes(flag));
+  return named.map((flag) => Number(/:(\d+)$/.exec(words[words.indexOf(flag) + 1] ?? '')?.[1] ?? 7443));
 }
 
 /** The folders whose contents a process loads: of the package, and of what runs it. */
