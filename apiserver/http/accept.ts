@@ -13,13 +13,13 @@ export const contentTypes: Readonly<Record<Wanted['type'], string>> = {
   yaml: 'application/yaml',
 };
 
-const forms: Readonly<Record<string, Wanted['type']>> = {
-  'application/json': 'json',
-  'application/vnd.kubernetes.protobuf': 'protobuf',
-  'application/yaml': 'yaml',
-  'application/*': 'json',
-  '*/*': 'json',
-};
+const forms: ReadonlyMap<string, Wanted['type']> = new Map([
+  ['application/json', 'json'],
+  ['application/vnd.kubernetes.protobuf', 'protobuf'],
+  ['application/yaml', 'yaml'],
+  ['application/*', 'json'],
+  ['*/*', 'json'],
+]);
 /** A header names some ten forms; nothing reads further. */
 const mostForms = 32;
 
@@ -72,7 +72,7 @@ function notAcceptable(accept: string, { protobuf, yaml }: { readonly protobuf: 
 
 function candidateOf(text: string): Candidate[] {
   const [name = '', ...parameters] = text.split(';').map((part) => part.trim());
-  const type = forms[name.toLowerCase()];
+  const type = forms.get(name.toLowerCase());
   if (type === undefined) return [];
   const given = new Map(parameters.map((each) => each.split('=', 2).map((word) => word.trim()) as [string, string]));
   const quality = given.has('q') ? Number(given.get('q')) : 1;

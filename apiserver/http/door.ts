@@ -11,6 +11,7 @@ import { judgeError } from '../calls/judge-error.ts';
 import { OpenCall } from '../calls/open-call.ts';
 import { REQUEST_ID } from '../calls/request-id.ts';
 import { joinWarnings } from '../calls/warnings.ts';
+import type { Arrivals } from '../connections/arrivals.ts';
 import type { AnonymousCalls } from '../limits/anonymous-calls.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Tunnels } from '../tunnel/tunnels.ts';
@@ -18,6 +19,7 @@ import { joinPieces } from '../verbs/pieces.ts';
 import type { Verbs } from '../verbs/verbs.ts';
 import { contentTypes, negotiate, prefersProtobuf, type Wanted } from './accept.ts';
 import { type ActionDeps, actionRoute } from './action-routes.ts';
+import { checkRequest } from './check-request.ts';
 import { findResource } from './find-resource.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
 import { sendList } from './list-stream.ts';
@@ -42,6 +44,8 @@ import type { StatusSubject } from './status-text.ts';
 import type { StreamRoute } from './streams/stream-route.ts';
 import { streamRouteOf } from './streams/stream-routes.ts';
 import { Upgrade, UpgradeCall } from './streams/upgrade.ts';
+import { announceEnd, endAnswer } from './unread-request.ts';
+import { warningHeaders } from './warnings.ts';
 import { HttpWatchSink, jsonEventsAs, jsonWriting } from './watch-stream.ts';
 
 export interface HttpDoorOptions extends CallChainOptions {
@@ -50,6 +54,8 @@ export interface HttpDoorOptions extends CallChainOptions {
   readonly tunnels: Tunnels;
   readonly meters: CallMeters;
   readonly anonymous: AnonymousCalls;
+  /** Counts bodies that have not come in whole. */
+  readonly arrivals: Arrivals;
   readonly log: Logger;
   readonly now: () => Date;
   readonly actions: ActionDeps;
@@ -122,6 +128,7 @@ export class HttpDoor {
     let refused: unknown;
     let subject: StatusSubject = this.#resources;
     try {
+      checkRequest(request, upgrade !== undefined);
       const path = parsePath(url.pathname);
       if (path.of === 'resource') {
         const { group, resource, name } = path.target;
@@ -169,12 +176,13 @@ export class HttpDoor {
   }
 
   async #unary(
-    { request, response, call, context, meter }: Passing,
+    { request, response, call, context, meter, upgrade }: Passing,
     of: Partial<ResourceRequest> & ActionRequest,
     route: UnaryRoute,
   ): Promise<void> {
     const wanted = negotiate(request.headers.accept, { transform: true, protobuf: !of.store || hasProtobuf(of.store.kind) });
-    const body = route.hasBody ? await readBody(request) : Buffer.alloc(0);
+    const way = { request, response, isUpgrade: upgrade !== undefined, arrivals: this.#options.arrivals };
+    const body = route.hasBody ? await readBody(way) : Buffer.alloc(0);
     const form = this.#answerForm(wanted, of.query);
     const prepared = this.#chain.prepare(context, () => route.prepare(body, context, form));
     const { bytes, warnings } = await prepared.run();
@@ -267,13 +275,17 @@ export class HttpDoor {
       response.once('close', leave);
       const { method = '', headers } = request;
       const { code, contentType, body = '' } = await this.#paths.answer({ path: pathname, query: searchParams, method, headers });
-      response.writeHead(code, { 'content-type': contentType, 'cache-control': 'no-cache, private' });
-      response.end(method === 'HEAD' ? undefined : body);
+      announceEnd(request, response);
+      const length = { 'content-length': Buffer.byteLength(body) };
+      response.writeHead(code, { 'content-type': contentType, 'cache-control': 'no-cache, private', ...length });
+      endAnswer(request, response, method === 'HEAD' ? undefined : Buffer.from(body));
     } catch (error) {
       const failed = { method: KINDS, requestId: '', user: undefined };
       const status = statusOf(judgeError(this.#options.log, asApiError(error) ?? error, failed));
-      response.writeHead(status.code ?? 500, { 'content-type': contentTypes.json });
-      response.end(JSON.stringify(status));
+      const body = Buffer.from(JSON.stringify(status));
+      announceEnd(request, response);
+      response.writeHead(status.code ?? 500, { 'content-type': contentTypes.json, 'content-length': body.length });
+      endAnswer(request, response, body);
     }
   }
 
@@ -290,14 +302,15 @@ export class HttpDoor {
       const isProtobuf = prefersProtobuf(request.headers.accept);
       const body = isProtobuf ? statusProtobuf(status) : Buffer.from(JSON.stringify(status));
       const retry = status.details?.retryAfterSeconds;
+      announceEnd(request, response);
       this.#head(response, context, httpCodeOf(known), contentTypes[isProtobuf ? 'protobuf' : 'json'], {
         length: body.length,
         retry,
         isFailure: true,
+        // What policies and webhooks warn of stays true of a refused write.
+        warnings: context.warnings,
       });
-      response.end(body);
-      // What is left of a body that is not read would come into the next request of the connection.
-      if (!request.complete) request.destroy();
+      endAnswer(request, response, body);
     }
     return codes[known.code];
   }
@@ -319,7 +332,7 @@ export class HttpDoor {
     const headers: Record<string, string | string[]> = { 'content-type': contentType, 'cache-control': 'no-cache, private' };
     if (length !== undefined) headers['content-length'] = String(length);
     if (retry !== undefined) headers['retry-after'] = String(retry);
-    if (warnings.length > 0) headers.warning = warnings.map((text) => warningHeader(text));
+    if (warnings.length > 0) headers.warning = warningHeaders(warnings);
     Object.assign(headers, more.headers);
     if (isFailure || context.isNamed) headers[REQUEST_ID] = context.requestId;
     response.writeHead(code, headers);
@@ -352,9 +365,3 @@ const writers = {
 
 /** In characters. What is longer is written as JSON, which is YAML, too: laying it out would take too long. */
 const MOST_YAML = 64 * 1024;
-
-/** A warning as RFC 7234 has it: code, agent, quoted text. Headers hold no control characters, and ASCII alone. */
-function warningHeader(text: string): string {
-  const plain = text.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, (character) => `\\${character}`);
-  return `299 - "${plain}"`;
-}

@@ -30,6 +30,8 @@ export class HttpCall implements TransportCall {
   }
 
   get isCancelled(): boolean {
+    // Node ends the answer of a stream that its client resets, and so calls it finished.
+    if ('stream' in this.#request) return this.#request.stream.aborted;
     return this.#response.destroyed && !this.#response.writableFinished;
   }
 

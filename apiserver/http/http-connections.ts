@@ -18,7 +18,7 @@ type Response = ServerResponse | Http2ServerResponse;
 
 /** The connections of the door for Kubernetes' clients, and what their requests may do to them. */
 export function boundConnections(server: Http2SecureServer, bounds: ConnectionBounds, arrivals: Arrivals): DoorConnections {
-  const waiting = new WeakMap<Incoming, number>();
+  const waiting = new WeakMap<Incoming, WaitingAnswers>();
   const connections = new DoorConnections(bounds, {
     events: server,
     inject: (socket) => void server.emit('connection', socket),
@@ -36,19 +36,49 @@ export function boundConnections(server: Http2SecureServer, bounds: ConnectionBo
     if (!incoming) return;
     clearTimeout(incoming.timer);
     connections.streamBegun(incoming, response);
-    const count = (waiting.get(incoming) ?? 0) + 1;
-    waiting.set(incoming, count);
-    if (count > mostPipelined) {
+    const answers = waiting.get(incoming) ?? new WaitingAnswers(request.socket);
+    waiting.set(incoming, answers);
+    answers.add(response as unknown as ServerResponse, () => connections.within(incoming, idleMs));
+    if (answers.size > mostPipelined) {
       bounds.refusals.note('request-limit', incoming.peer);
       incoming.close();
     }
-    response.once('close', () => {
-      const left = waiting.get(incoming)! - 1;
-      waiting.set(incoming, left);
-      if (left === 0 && !incoming.socket.destroyed) connections.within(incoming, idleMs);
-    });
   });
   return connections;
+}
+
+/**
+ * The answers of a connection of HTTP/1.1 that are not complete. When it breaks, Node closes only the one whose turn it
+ * is; those behind it would hold what they are charged for ever.
+ */
+class WaitingAnswers {
+  readonly #answers = new Set<ServerResponse>();
+  readonly #socket: Socket;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    // Node's own listener comes first.
+    socket.once('close', () => setImmediate(() => this.#endAll()));
+  }
+
+  get size(): number {
+    return this.#answers.size;
+  }
+
+  add(answer: ServerResponse, whenIdle: () => void): void {
+    this.#answers.add(answer);
+    answer.once('close', () => {
+      this.#answers.delete(answer);
+      if (this.#answers.size === 0 && !this.#socket.destroyed) whenIdle();
+    });
+  }
+
+  #endAll(): void {
+    for (const each of this.#answers) {
+      each.destroy();
+      each.emit('close');
+    }
+  }
 }
 
 /** Ends answers that are complete and that the client does not take. */

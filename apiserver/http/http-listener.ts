@@ -1,5 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type ServerHttp2Session } from 'node:http2';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  Http2ServerResponse,
+  type ServerHttp2Session,
+} from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { listenBesides } from '../advertise.ts';
@@ -7,6 +13,7 @@ import type { Arrivals } from '../connections/arrivals.ts';
 import type { ConnectionBounds } from '../connections/connection-bounds.ts';
 import { contextOf, defaultTls, sessionOptions, type TlsOptions, tlsContext } from '../connections/tls.ts';
 import type { HeldCertificates, ServingIdentity } from '../pki/held-certificates.ts';
+import { mostHeaders } from './check-request.ts';
 import { boundConnections } from './http-connections.ts';
 import type { LazyDoor } from './lazy-door.ts';
 
@@ -32,7 +39,7 @@ export interface HttpListener {
 
 /** In bytes. */
 const mostHeaderBytes = 64 * 1024;
-const headersMs = 10_000;
+const handshakeMs = 10_000;
 
 /** Listens for HTTP/1.1 and HTTP/2, over TLS alone. Rejects where the address cannot be had. */
 export async function openHttpListener(options: HttpListenerOptions): Promise<HttpListener> {
@@ -78,22 +85,40 @@ export async function openHttpListener(options: HttpListenerOptions): Promise<Ht
   };
 }
 
+/** Node's own tells nothing of its end; the door asks every answer, of both versions, in the same way. */
+class Http2Answer extends Http2ServerResponse {
+  static {
+    // An accessor, which the type of the base class does not let a subclass declare.
+    Object.defineProperty(Http2Answer.prototype, 'destroyed', {
+      get(this: Http2Answer) {
+        return this.stream.destroyed;
+      },
+    });
+  }
+}
+
 function createServer(identity: ServingIdentity, door: LazyDoor, tls: TlsOptions): Http2SecureServer {
-  return createSecureServer(
+  const server = createSecureServer(
     {
       ...contextOf(identity, tlsContext(tls)),
       ...sessionOptions,
       allowHTTP1: true,
       requestCert: true,
       rejectUnauthorized: false,
-      handshakeTimeout: headersMs,
-      maxHeaderSize: mostHeaderBytes,
-      headersTimeout: headersMs,
+      handshakeTimeout: handshakeMs,
       settings: { maxConcurrentStreams: 250, maxHeaderListSize: mostHeaderBytes },
       maxSessionMemory: 64,
+      maxHeaderListPairs: mostHeaders,
+      Http2ServerResponse: Http2Answer,
     } as Parameters<typeof createSecureServer>[0],
     (request, response) => door.handle(request, response as unknown as ServerResponse),
   );
+  // The body is asked for when it is to be read, not before the client is known.
+  server.on('checkContinue', (request, response) => void server.emit('request', request, response));
+  // Of HTTP/1.1: what a server of both versions takes as properties only. Headers behind the maximum are dropped, so
+  // one more is read, and the door refuses it.
+  Object.assign(server, { maxHeaderSize: mostHeaderBytes, maxHeadersCount: mostHeaders + 1, requireHostHeader: true });
+  return server;
 }
 
 /** The open connections of both versions, for the end of the server. */

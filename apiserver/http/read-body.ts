@@ -1,42 +1,72 @@
-import { ApiError, badRequest } from '../../api/errors/index.ts';
+import type { ServerHttp2Session } from 'node:http2';
+import { ApiError, badRequest, callCancelled } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import type { Arrivals } from '../connections/arrivals.ts';
 import { readYaml } from '../registry/read-yaml.ts';
-import type { HttpRequest } from './http-call.ts';
+import type { HttpRequest, HttpResponse } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
+import { hasBody } from './unread-request.ts';
 
 const YAML = 'application/yaml';
 /** As gRPC's. */
 const MOST_BYTES = 4 * 1024 * 1024;
-/** A body comes within it, or not at all. */
-const BODY_MS = 30_000;
+
+/** What a body is read from, and what bounds it. */
+export interface BodyWay {
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+  /** Whether the client wants another protocol on its connection, which nothing of a body would come over. */
+  readonly isUpgrade: boolean;
+  readonly arrivals: Arrivals;
+}
 
 /**
- * Reads a body as a whole; YAML comes as JSON. Throws REQUEST_ENTITY_TOO_LARGE
- * and TIMEOUT for a client that stops sending.
+ * Reads a body as a whole; YAML comes as JSON. Throws REQUEST_ENTITY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE for one that is
+ * compressed, TIMEOUT for a client that stops sending, and CANCELLED for one that goes.
  */
-export async function readBody(request: HttpRequest): Promise<Buffer> {
-  const tooLarge = (): ApiError =>
-    new ApiError('INVALID_ARGUMENT', 'RequestEntityTooLarge', `the body is larger than ${MOST_BYTES} bytes`, {
-      parts: { of: 'text', message: `Request entity too large: limit is ${MOST_BYTES}` },
-    });
-  if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  const timer = setTimeout(
-    () => request.destroy(new ApiError('DEADLINE_EXCEEDED', 'Timeout', `the body did not come within ${BODY_MS / 1_000} s`)),
-    BODY_MS,
-  );
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+export async function readBody(way: BodyWay): Promise<Buffer> {
+  const { headers } = way.request;
+  const encoding = headers['content-encoding'] ?? '';
+  if (encoding !== '' && encoding !== 'identity')
+    throw unsupportedMedia(`a body with content-encoding "${encoding.slice(0, 64)}" is not read: send it as it is`);
+  if (Number(headers['content-length'] ?? 0) > MOST_BYTES) throw tooLarge();
+  if (way.isUpgrade && hasBody(way.request)) throw badRequest('a request that asks for another protocol may have no body');
+  const body = way.isUpgrade ? Buffer.alloc(0) : await collect(way);
+  return mediaTypeOf(way.request) === YAML ? Buffer.from(JSON.stringify(await readYaml(body, 'body'))) : body;
+}
+
+const tooLarge = (): ApiError =>
+  new ApiError('INVALID_ARGUMENT', 'RequestEntityTooLarge', `the body is larger than ${MOST_BYTES} bytes`, {
+    parts: { of: 'text', message: `Request entity too large: limit is ${MOST_BYTES}` },
+  });
+
+function collect({ request, response, arrivals }: BodyWay): Promise<Buffer> {
+  if (response.destroyed) return Promise.reject(callCancelled());
+  // The client has been authenticated, and may begin.
+  if (/^100-continue$/i.test(request.headers.expect ?? '')) response.writeContinue();
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const fail = (error: ApiError): void => {
+      request.removeListener('data', take);
+      request.pause();
+      chunks.length = 0;
+      reject(error);
+    };
+    const connection = 'stream' in request ? (request.stream.session as ServerHttp2Session | undefined) : request.socket;
+    const expire = (message: string): void => fail(new ApiError('DEADLINE_EXCEEDED', 'Timeout', message));
+    const count = arrivals.begin({ source: request, connection, expire });
+    const take = (chunk: Buffer): void => {
       length += chunk.length;
-      if (length > MOST_BYTES) throw tooLarge();
-      chunks.push(chunk);
-    }
-  } finally {
-    clearTimeout(timer);
-  }
-  const body = Buffer.concat(chunks, length);
-  return mediaTypeOf(request) === YAML ? Buffer.from(JSON.stringify(await readYaml(body, 'body'))) : body;
+      count(chunk.length);
+      if (length > MOST_BYTES) fail(tooLarge());
+      else chunks.push(chunk);
+    };
+    request.on('data', take);
+    request.once('end', () => resolve(Buffer.concat(chunks, length)));
+    request.once('error', () => fail(callCancelled()));
+    request.once('close', () => fail(callCancelled()));
+  });
 }
 
 /** A body that holds an object, as the verbs take it. */
@@ -68,9 +98,13 @@ export function objectBody(mediaType: string, body: Buffer, kind: Pick<Kind, 'ki
 }
 
 export function unsupported(mediaType: string, known: readonly string[]): ApiError {
-  const message = `the body of the request was in an unknown format: "${mediaType}" is none of ${known.join(', ')}`;
+  const said = mediaType.slice(0, 200);
   const types = known.join(', ');
-  const inKubernetes = `the body of the request was in an unknown format - accepted media types include: ${types}`;
-  const parts = { of: 'text', message: inKubernetes } as const;
-  return new ApiError('INVALID_ARGUMENT', 'UnsupportedMediaType', message, { parts });
+  return unsupportedMedia(
+    `the body of the request was in an unknown format: "${said}" is none of ${types}`,
+    `the body of the request was in an unknown format - accepted media types include: ${types}`,
+  );
 }
+
+const unsupportedMedia = (message: string, inKubernetes = message): ApiError =>
+  new ApiError('INVALID_ARGUMENT', 'UnsupportedMediaType', message, { parts: { of: 'text', message: inKubernetes } });

@@ -36,6 +36,7 @@ const byReason: Readonly<Record<string, number>> = {
   UnsupportedMediaType: 415,
   NotAcceptable: 406,
   RequestEntityTooLarge: 413,
+  RequestHeaderFieldsTooLarge: 431,
   Invalid: 422,
   TooManyRequests: 429,
   InternalError: 500,

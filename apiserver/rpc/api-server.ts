@@ -139,7 +139,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const actions = { registry, sums: options.sums, accounts: calls.accounts, reviewTokens, tokenKeys: options.tokenKeys };
   const door = new LazyDoor({
     ...{ ...calls.options, registry, ...core, actions },
-    ...{ now: options.now, isServing: () => isServing, metrics, random: options.random },
+    ...{ now: options.now, isServing: () => isServing, metrics, random: options.random, arrivals },
   });
   const pages = { metrics, storage: registry.storage, stopping: options.stopping, log };
   serve(pagesService({ ...pages, kubernetesAddresses: () => door.addresses }, calls.pipeline));

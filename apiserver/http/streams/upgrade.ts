@@ -1,6 +1,10 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { HttpCall, type HttpRequest, type HttpResponse } from '../http-call.ts';
+import { takeBearerProtocol } from './bearer-protocol.ts';
+
+/** So long a client has to read a refusal and to end its side. */
+const lingerMs = 1_000;
 
 /** A request to switch the protocol of its connection. Until it is granted, it is answered over HTTP. */
 export class Upgrade {
@@ -20,8 +24,14 @@ export class Upgrade {
     // Nothing reads further requests from this connection.
     this.response.shouldKeepAlive = false;
     this.response.once('finish', () => {
-      if (!this.#isSwitched) socket.end();
+      if (this.#isSwitched) return;
+      socket.end();
+      // A client that does not end its side would keep the connection.
+      const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
+      socket.once('close', () => clearTimeout(timer));
+      socket.resume();
     });
+    takeBearerProtocol(request.headers);
     socket.on('error', () => {});
   }
 

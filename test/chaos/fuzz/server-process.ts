@@ -1,10 +1,10 @@
-// The server that is fuzzed, in a process of its own: node --expose-gc server-process.ts DIRECTORY ADDRESS. Says
-// "ready"; SIGUSR2 makes it collect its garbage and print what it holds; its faults go to standard error. Rings are
+// The server that is fuzzed, in a process of its own: node --expose-gc server-process.ts DIRECTORY ADDRESS
+// [KUBERNETES-ADDRESS]. Says "ready"; SIGUSR2 makes it collect its garbage and print what it holds; its faults go to standard error. Rings are
 // small, so that only a leak grows.
 import { pino } from 'pino';
 import { runServer } from '../../../apiserver/main.ts';
 
-const [dataDir, listen] = process.argv.slice(2);
+const [dataDir, listen, kubernetesListen] = process.argv.slice(2);
 const collect = (globalThis as { gc?: () => void }).gc;
 if (!dataDir || !listen || !collect) throw new Error('name the directory and the address, and run with --expose-gc');
 
@@ -17,6 +17,7 @@ await runServer(
   {
     dataDir,
     listen,
+    kubernetesListen,
     backend: 'lmdb',
     log: pino({ level: 'error' }, pino.destination({ dest: 2, sync: true })),
     ready: () => void process.stdout.write('ready\n'),

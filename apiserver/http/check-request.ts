@@ -1,0 +1,47 @@
+import { ApiError, permissionDenied, unauthenticated } from '../../api/errors/index.ts';
+import type { HttpRequest } from './http-call.ts';
+
+/** As many as 64 groups and 64 texts to impersonate need, and others. */
+export const mostHeaders = 256;
+
+const reads: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Refuses a request of which not everything can be read, or that a web page of another origin may have made a browser
+ * send. Throws REQUEST_HEADER_FIELDS_TOO_LARGE, UNAUTHENTICATED and FORBIDDEN.
+ */
+export function checkRequest(request: HttpRequest, isUpgrade: boolean): void {
+  const { rawHeaders, headers, method = '' } = request;
+  // Those that were dropped may say as whom it is to act.
+  if (rawHeaders.length > 2 * mostHeaders)
+    throw new ApiError(
+      'INVALID_ARGUMENT',
+      'RequestHeaderFieldsTooLarge',
+      `the request has more than ${mostHeaders} headers: send fewer`,
+    );
+  // Node reads the first of them only; what stands between the client and the server may read another.
+  if (headers.authorization !== undefined && countOf(rawHeaders, 'authorization') > 1)
+    throw unauthenticated('the request has more than one header "authorization": send one');
+  if ((isUpgrade || !reads.has(method)) && isForeign(request))
+    throw permissionDenied(
+      'the request comes from a web page of another origin, which the server does not serve: ' +
+        'send a bearer token, or no headers "origin" and "sec-fetch-site"',
+    );
+}
+
+const countOf = (rawHeaders: readonly string[], name: string): number =>
+  rawHeaders.reduce((count, text, index) => (index % 2 === 0 && text.toLowerCase() === name ? count + 1 : count), 0);
+
+/**
+ * Whether a browser sends it for a page of another origin. A browser presents its certificate with any request, but a
+ * token only where the page knows it.
+ */
+function isForeign({ headers }: HttpRequest): boolean {
+  if (headers.authorization !== undefined) return false;
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none';
+  const { origin } = headers;
+  if (origin === undefined) return false;
+  const host = headers[':authority'] ?? headers.host ?? '';
+  return !URL.canParse(origin) || !URL.canParse(`https://${host}`) || new URL(origin).host !== new URL(`https://${host}`).host;
+}
