@@ -1,7 +1,7 @@
 import { constants } from 'node:http2';
 import type { HttpRequest, HttpResponse } from './http-call.ts';
 
-/** So long what a client still sends of a refused request is read and thrown away, so that it gets to read the answer. */
+/** So long the rest of a refused request is read and thrown away, so that its client gets to read the answer. */
 const lingerMs = 1_000;
 
 /** Whether the headers of a request say that a body follows. */
