@@ -23,6 +23,13 @@ const forms: ReadonlyMap<string, Wanted['type']> = new Map([
 /** A header names some ten forms; nothing reads further. */
 const mostForms = 32;
 
+/** What there is for an answer, besides JSON. */
+interface Possible {
+  readonly transform: boolean;
+  readonly protobuf: boolean;
+  readonly yaml?: boolean;
+}
+
 interface Candidate extends Wanted {
   readonly quality: number;
 }
@@ -31,11 +38,23 @@ interface Candidate extends Wanted {
  * The first form of the header Accept that the server can make, those of a higher quality first. `may` says which
  * transformations there are for this answer. Throws NOT_ACCEPTABLE.
  */
-export function negotiate(
-  accept: string | undefined,
-  may: { readonly transform: boolean; readonly protobuf: boolean; readonly yaml?: boolean },
-): Wanted {
+export function negotiate(accept: string | undefined, may: Possible): Wanted {
   if (!accept?.trim()) return { type: 'json' };
+  const key = `${may.transform} ${may.protobuf} ${may.yaml} ${accept}`;
+  let wanted = negotiated.get(key);
+  if (!wanted) {
+    wanted = choose(accept, may);
+    if (negotiated.size < MOST_KEPT && key.length <= MOST_KEPT_LENGTH) negotiated.set(key, wanted);
+  }
+  return wanted;
+}
+
+/** What was chosen for the headers that came first: clients send the same ones again and again. */
+const negotiated = new Map<string, Wanted>();
+const MOST_KEPT = 100;
+const MOST_KEPT_LENGTH = 300;
+
+function choose(accept: string, may: Possible): Wanted {
   const wanted = accept
     .split(',', mostForms)
     .flatMap((text) => candidateOf(text))

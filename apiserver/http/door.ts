@@ -30,6 +30,7 @@ import { hasProtobuf, partialProtobuf, protobufEventsAs, protobufWriting, wholeP
 import { sendProtobufList } from './protobuf-list.ts';
 import { readBody } from './read-body.ts';
 import { listOptionsOf } from './read-query.ts';
+import { type Target, targetOf } from './request-target.ts';
 import {
   type ActionRequest,
   type DocumentRoute,
@@ -122,7 +123,7 @@ export class HttpDoor {
   }
 
   async #serve(request: HttpRequest, response: HttpResponse, upgrade?: Upgrade): Promise<void> {
-    const url = urlOf(request);
+    const url = targetOf(request.url);
     if (isPublicPath(url.pathname)) return this.#answerPublic(url, request, response);
     let found: Found | undefined;
     let refused: unknown;
@@ -257,7 +258,7 @@ export class HttpDoor {
   }
 
   /** What is no resource: discovery, OpenAPI, the version. */
-  async #answerPath({ request, response, call, context }: Passing, { pathname, searchParams }: URL): Promise<void> {
+  async #answerPath({ request, response, call, context }: Passing, { pathname, searchParams }: Target): Promise<void> {
     context.authorizePath(pathname);
     const { method = '', headers } = request;
     const answer = await this.#paths.answer({ path: pathname, query: searchParams, method, headers });
@@ -269,7 +270,7 @@ export class HttpDoor {
   }
 
   /** What is answered without credentials. Never throws. */
-  async #answerPublic({ pathname, searchParams }: URL, request: HttpRequest, response: HttpResponse): Promise<void> {
+  async #answerPublic({ pathname, searchParams }: Target, request: HttpRequest, response: HttpResponse): Promise<void> {
     try {
       const leave = this.#options.anonymous.enter(request.socket.remoteAddress ?? '', 'unary');
       response.once('close', leave);
@@ -346,11 +347,6 @@ export class HttpDoor {
     }
     return meter;
   }
-}
-
-/** Never throws: "//" is a path as well, and "*" is none that there is. */
-function urlOf({ url: target = '/' }: HttpRequest): URL {
-  return new URL(`http://door${target.startsWith('/') ? '' : '/'}${target}`);
 }
 
 const protobufForm = ({ as }: Wanted) => (as === undefined ? wholeProtobuf : partialProtobuf);

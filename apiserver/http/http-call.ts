@@ -36,10 +36,9 @@ export class HttpCall implements TransportCall {
   }
 
   header(name: string): readonly string[] {
-    if (!plain.test(name)) {
-      const value = this.#request.headers[name];
-      return value === undefined ? none : [value].flat();
-    }
+    const value = this.#request.headers[name];
+    if (value === undefined) return none;
+    if (!plain.test(name)) return typeof value === 'string' ? [value] : value;
     // Node joins the values of a header that comes several times with commas, which may stand in them as well.
     const { rawHeaders } = this.#request;
     return rawHeaders.flatMap((key, index) =>
@@ -52,9 +51,11 @@ export class HttpCall implements TransportCall {
   }
 
   identify(tokens: TokenTable, clients?: ClientCertificates): Identity {
-    const key = 'stream' in this.#request ? this.#request.stream.session : this.#request.socket;
-    const socket = this.#request.socket as Partial<TLSSocket>;
-    return identify({ key, socket }, this.#request.headers.authorization, tokens, clients);
+    const { headers } = this.#request;
+    // Of HTTP/2, the socket of the session: that of a request would be made for each.
+    const session = 'stream' in this.#request ? this.#request.stream.session : undefined;
+    const socket = (session?.socket ?? this.#request.socket) as Partial<TLSSocket>;
+    return identify({ key: session ?? this.#request.socket, socket }, headers.authorization, tokens, clients);
   }
 
   onCancelled(listener: () => void): () => void {
