@@ -41,6 +41,7 @@ const special: Readonly<Record<string, readonly Special[]>> = {
     { name: 'eviction', group: 'policy', version: 'v1', kind: 'Eviction', verbs: ['create'] },
     { name: 'exec', kind: 'PodExecOptions', verbs: streams },
     { name: 'log', kind: 'Pod', verbs: ['get'] },
+    { name: 'portforward', kind: 'PodPortForwardOptions', verbs: streams },
     { name: 'proxy', kind: 'PodProxyOptions', verbs: proxied },
   ],
   services: [{ name: 'proxy', kind: 'ServiceProxyOptions', verbs: proxied }],

@@ -69,11 +69,44 @@ export async function forwardOutput(
     if (frame.done) throw unavailable('the connection to the node was lost: try again');
     const reader = new WireReader(frame.value);
     while (reader.next()) {
-      if (reader.number === ERROR_FIELD) throw fromStatus(decodeMessage<Status>('google.rpc.Status', reader.value()));
+      if (reader.number === ERROR_FIELD) throw errorIn(reader);
       if (reader.number === END_FIELD) return;
       if (reader.number === wanted) await peer.send(asBuffer(reader.value()));
     }
   }
+}
+
+const errorIn = (reader: WireReader): ApiError => fromStatus(decodeMessage<Status>('google.rpc.Status', reader.value()));
+
+/**
+ * The stream as it is, once its first frame has come, or after so long. Throws the agent's error where that is the
+ * first frame.
+ */
+export async function awaitFirstFrame(stream: ServedStream, ms: number, signal: AbortSignal): Promise<ServedStream> {
+  const first = stream.frames.next();
+  first.catch(() => {});
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms);
+  });
+  try {
+    const frame = await abortable(Promise.race([first, late]), signal, stopping);
+    const reader = new WireReader(frame && !frame.done ? frame.value : Buffer.alloc(0));
+    while (reader.next()) if (reader.number === ERROR_FIELD) throw errorIn(reader);
+  } finally {
+    clearTimeout(timer);
+  }
+  return { ...stream, frames: withFirst(first, stream.frames) };
+}
+
+async function* withFirst(
+  first: Promise<IteratorResult<Buffer>>,
+  rest: AsyncIterableIterator<Buffer>,
+): AsyncIterableIterator<Buffer> {
+  const { done, value } = await first;
+  if (done) return;
+  yield value;
+  yield* rest;
 }
 
 /** The same bytes, not copied. */

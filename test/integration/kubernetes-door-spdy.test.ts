@@ -17,7 +17,14 @@ beforeAll(async () => {
   await until('node', () => server.client.nodes.get({ name: 'n1' }).catch(() => undefined));
   const containers = [{ name: 'app', image, command: ['sleep', '1000'], stdin: true }];
   await server.client.pods.create({ metadata: { namespace: 'default', name: 'one' }, spec: { nodeName: 'n1', containers } });
+  const create = (name: string, spec: object) =>
+    server.client.pods.create({ metadata: { namespace: 'default', name }, spec: { containers, ...spec } });
+  await create('ended', { nodeName: 'n1', restartPolicy: 'Never' });
+  await create('nowhere', {});
   await podWhere(server.client, 'one', isRunning);
+  await podWhere(server.client, 'ended', isRunning);
+  machine.fake.exit(machine.fake.container('ended', 'app').id, 0);
+  await podWhere(server.client, 'ended', ({ status }) => status?.phase === 'Succeeded');
 });
 afterEach(() => {
   for (const client of clients) client.close();
@@ -75,6 +82,8 @@ describe.each(['exec', 'attach'])('%s over SPDY', (verb) => {
     ['without rights', `one/${verb}?${flags}`, { headers: { 'impersonate-user': 'bob' } }, 403, /cannot create/],
     ['of an unknown container', `one/${verb}?${flags}&container=db`, {}, 400, /container db is not valid for pod one/],
     ['of an unknown pod', `none/${verb}?${flags}`, {}, 404, /not found/],
+    ['of a pod that has ended', `ended/${verb}?${flags}`, {}, 400, /container "app" in pod "ended" is not running/],
+    ['of a pod without a node', `nowhere/${verb}?${flags}`, {}, 400, /^pod nowhere does not have a host assigned$/],
     ['in unknown protocols', `one/${verb}?${flags}`, { protocols: ['v9.channel.k8s.io'] }, 400, /unable to negotiate/],
   ])('%s is refused with a Status before the connection is given away', async (_, path, options, code, message) => {
     const refused = await dialSpdy(server, `${pods}/${path}`, options);

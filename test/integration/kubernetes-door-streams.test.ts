@@ -56,6 +56,12 @@ describe('a log', () => {
     expect(await ask(`${pods}/one/log`)).toEqual({ code: 200, text: 'first\nsecond\nthird\n', type: 'text/plain' });
   });
 
+  it('of a pod without a node is empty', async () => {
+    const containers = [{ name: 'app', image }];
+    await server.client.pods.create({ metadata: { namespace: 'default', name: 'nowhere' }, spec: { containers } });
+    expect(await ask(`${pods}/nowhere/log`)).toEqual({ code: 200, text: '', type: 'text/plain' });
+  });
+
   it('may be asked for by its last lines', async () => {
     expect((await ask(`${pods}/one/log?tailLines=1&container=app`)).text).toBe('third\n');
   });

@@ -1,5 +1,5 @@
 import { WireReader } from '../../../api/codec/wire-reader.ts';
-import { badRequest, invalid } from '../../../api/errors/index.ts';
+import { asApiError, badRequest, invalid } from '../../../api/errors/index.ts';
 import { forbidden, invalidValue, notSupported } from '../../../api/errors/violations.ts';
 import { timestamp } from '../../../api/meta/time.ts';
 import { logs } from '../../tunnel/carriages.ts';
@@ -30,7 +30,7 @@ export function logRoute({ target, query, store }: ResourceRequest, deps: Stream
 type LogStart = { readonly namespace: string; readonly name: string; readonly options: LogOptions };
 
 async function sendLog(deps: StreamDeps, start: LogStart, { response, context }: StreamWay): Promise<void> {
-  const { stream } = await openStream(deps, logs, { start, context, choose: requireContainer });
+  const opened = await openStream(deps, logs, { start, context, choose: requireContainer }).catch(passUnassigned);
   const begin = (): void => {
     if (response.headersSent) return;
     response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-cache, private' });
@@ -42,9 +42,14 @@ async function sendLog(deps: StreamDeps, start: LogStart, { response, context }:
     const reader = new WireReader(frame);
     while (reader.next()) if (reader.number === DATA) await sendBytes(response, reader.value(), context.signal);
   };
-  await joinStream(stream, logs, { send }, context.signal);
+  if (opened) await joinStream(opened.stream, logs, { send }, context.signal);
   begin();
   response.end();
+}
+
+/** As in Kubernetes the log of a pod without a node is empty. Throws all other errors. */
+function passUnassigned(error: unknown): undefined {
+  if (asApiError(error)?.reason !== 'PodNotAssigned') throw error;
 }
 
 /** The options of a log, checked as Kubernetes checks them. Throws BAD_REQUEST, or INVALID with all violations. */

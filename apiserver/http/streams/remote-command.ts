@@ -1,17 +1,24 @@
 import { asApiError, badRequest, internal } from '../../../api/errors/index.ts';
+import type { Pod } from '../../../api/generated/types.ts';
 import { type AttachStart, attach, type ExecStart, exec, type InputCarriage } from '../../tunnel/carriages.ts';
 import { authorizeStream, joinStream, openStream, type StreamDeps } from '../../tunnel/carry.ts';
+import { awaitFirstFrame } from '../../tunnel/forward.ts';
+import type { ContainerChoice } from '../../tunnel/stream-target.ts';
+import type { ServedStream } from '../../tunnel/tunnels.ts';
+import type { CallContext } from '../../verbs/call-context.ts';
 import { flag } from '../read-query.ts';
 import type { ResourceRequest } from '../resource-routes.ts';
-import { requireContainer } from './choose-container.ts';
+import { isToldToRun, rejectUnassigned, requireContainer } from './choose-container.ts';
 import { outcomeOf, outputsOf } from './command-frames.ts';
-import type { CommandPeer, CommandStreams } from './command-peer.ts';
 import { checkSpdyProtocols, openSpdyCommand } from './spdy/spdy-command.ts';
 import type { StreamRoute, StreamWay } from './stream-route.ts';
-import type { Upgrade } from './upgrade.ts';
-import { checkProtocols, openWebSocket } from './web-socket.ts';
+import { requireUpgrade } from './upgrade.ts';
+import { checkWebSocketProtocols, openWebSocketCommand } from './web-socket-command.ts';
 
 type Start = ExecStart | AttachStart;
+
+/** How long an agent may take to refuse a container that does not seem to run. */
+const refusalMs = 1_000;
 
 /** .../pods/NAME/exec and .../pods/NAME/attach. */
 export function commandRoute({ target, query, store }: ResourceRequest, deps: StreamDeps): StreamRoute {
@@ -43,20 +50,44 @@ function checkStreams({ options = {} }: Start): void {
   if (options.tty && options.stderr) options.stderr = false;
 }
 
+/**
+ * Opens the agent's stream. Where the container does not seem to run the agent is about to say so, and the client
+ * should learn it as the answer to its request.
+ */
+async function openCommand(
+  deps: StreamDeps,
+  carriage: InputCarriage<Start>,
+  start: Start,
+  context: CallContext,
+): Promise<ServedStream> {
+  let seemsToRun = true;
+  const choose = (pod: Pod, wanted: string | undefined): ContainerChoice => {
+    const choice = requireContainer(pod, wanted);
+    seemsToRun = isToldToRun(pod, choice.container);
+    return choice;
+  };
+  const { stream } = await openStream(deps, carriage, { start, context, choose }).catch(rejectUnassigned);
+  if (seemsToRun) return stream;
+  try {
+    return await awaitFirstFrame(stream, refusalMs, context.signal);
+  } catch (error) {
+    stream.close();
+    throw error;
+  }
+}
+
 async function runCommand(
   deps: StreamDeps,
   carriage: InputCarriage<Start>,
   start: Start,
-  { upgrade, context }: StreamWay,
+  { upgrade: asked, context }: StreamWay,
 ): Promise<void> {
-  const isSpdy = upgrade?.protocol === 'spdy/3.1';
-  if (!upgrade || (!isSpdy && upgrade.protocol !== 'websocket'))
-    throw badRequest('Upgrade request required: send "Connection: Upgrade" and "Upgrade: websocket" or "Upgrade: SPDY/3.1"');
-  if (isSpdy) checkSpdyProtocols(upgrade);
-  else checkProtocols(upgrade);
+  const upgrade = requireUpgrade(asked);
+  if (upgrade.isSpdy) checkSpdyProtocols(upgrade);
+  else checkWebSocketProtocols(upgrade);
   const { stdin = false, stdout = false, stderr = false, tty = false } = start.options ?? {};
-  const open = isSpdy ? openSpdyCommand : beginWebSocket;
-  const { stream } = await openStream(deps, carriage, { start, context, choose: requireContainer });
+  const open = upgrade.isSpdy ? openSpdyCommand : openWebSocketCommand;
+  const stream = await openCommand(deps, carriage, start, context);
   const wanted = { stdin, stdout, stderr, tty };
   const peer = await open(upgrade, wanted, context.signal).catch((error: unknown) => {
     stream.close();
@@ -75,11 +106,4 @@ async function runCommand(
     peer.end(outcomeOf(exitCode, asApiError(error) ?? internal('the stream failed by a fault of the server')));
     throw error;
   }
-}
-
-async function beginWebSocket(upgrade: Upgrade, _wanted: CommandStreams, signal: AbortSignal): Promise<CommandPeer> {
-  const peer = await openWebSocket(upgrade, signal);
-  // Clients take the first message, though it is empty, for the beginning.
-  await peer.send('stdout', Buffer.alloc(0));
-  return peer;
 }

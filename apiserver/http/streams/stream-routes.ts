@@ -3,6 +3,7 @@ import type { Tunnels } from '../../tunnel/tunnels.ts';
 import { proxyRoute } from '../proxy/proxy-route.ts';
 import type { ResourceRequest } from '../resource-routes.ts';
 import { logRoute } from './pod-log.ts';
+import { portForwardRoute } from './port-forward.ts';
 import { commandRoute } from './remote-command.ts';
 import type { StreamRoute } from './stream-route.ts';
 
@@ -19,7 +20,7 @@ export function streamRouteOf(of: ResourceRequest, { tunnels, registry, random }
   if (store.id !== 'Pod' || target.name === '' || target.rest !== '') return undefined;
   const deps = { pods: store, tunnels };
   if (target.subresource === 'log' && request.method === 'GET') return logRoute(of, deps);
-  const isCommand = target.subresource === 'exec' || target.subresource === 'attach';
-  if (isCommand && (request.method === 'GET' || request.method === 'POST')) return commandRoute(of, deps);
-  return undefined;
+  if (request.method !== 'GET' && request.method !== 'POST') return undefined;
+  if (target.subresource === 'exec' || target.subresource === 'attach') return commandRoute(of, deps);
+  return target.subresource === 'portforward' ? portForwardRoute(of, deps) : undefined;
 }

@@ -1,5 +1,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { badRequest } from '../../../api/errors/index.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from '../http-call.ts';
 import { takeBearerProtocol } from './bearer-protocol.ts';
 
@@ -45,6 +46,10 @@ export class Upgrade {
     return this.request.headers.upgrade?.toLowerCase() ?? '';
   }
 
+  get isSpdy(): boolean {
+    return this.protocol === 'spdy/3.1';
+  }
+
   /** Takes the connection; the caller answers the request on it. */
   take(): Socket {
     this.#isSwitched = true;
@@ -70,4 +75,10 @@ export class UpgradeCall extends HttpCall {
     this.#socket.on('close', listener);
     return () => void this.#socket.removeListener('close', listener);
   }
+}
+
+/** Throws BAD_REQUEST for a request that does not want another protocol, or one that is not spoken. */
+export function requireUpgrade(upgrade: Upgrade | undefined): Upgrade {
+  if (upgrade?.isSpdy || upgrade?.protocol === 'websocket') return upgrade;
+  throw badRequest('Upgrade request required: send "Connection: Upgrade" and "Upgrade: websocket" or "Upgrade: SPDY/3.1"');
 }

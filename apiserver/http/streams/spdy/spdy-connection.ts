@@ -18,7 +18,7 @@ const mostWaiting = 128 * 1024;
 /** What a piece costs besides its bytes. */
 const pieceBytes = 256;
 /** A connection from which nothing is read does not tell that its client has gone, until something is written. */
-const probeMs = 15_000;
+const probeMs = 5_000;
 
 /** One stream of a connection, opened by the client. */
 export class SpdyStream {
@@ -58,10 +58,11 @@ export class SpdyStream {
     await this.#connection.send(dataFrame(this.id, bytes), signal);
   }
 
-  /** Nothing more comes from here. */
+  /** Nothing more comes from here, and what the client still sends is dropped. */
   async end(): Promise<void> {
     if (this.#isEnded || this.#isReset) return;
     this.#isEnded = true;
+    this.#input.cut();
     this.#forgetWhenOver();
     await this.#connection.send(dataFrame(this.id, Buffer.alloc(0), true));
   }
@@ -75,6 +76,12 @@ export class SpdyStream {
     this.#input.end();
     this.#hasInputEnded = true;
     this.#forgetWhenOver();
+  }
+
+  /** The server wants nothing more of it. */
+  reset(): void {
+    this.#connection.send(resetFrame(this.id, resetReasons.cancelled)).catch(() => {});
+    this.cut();
   }
 
   cut(): void {
