@@ -114,6 +114,7 @@ export interface ApiErrorOptions {
   readonly parts?: ErrorParts | undefined;
   readonly cause?: unknown;
   readonly requestId?: string | undefined;
+  readonly continueToken?: string | undefined;
 }
 
 /**
@@ -131,6 +132,8 @@ export class ApiError extends Error {
   readonly parts: ErrorParts | undefined;
   /** The call's id in the log of the server that refused it; undefined for errors that no server sent. */
   readonly requestId: string | undefined;
+  /** Where a list whose own token has expired may go on, through the present objects. */
+  readonly continueToken: string | undefined;
 
   constructor(code: ErrorCode, reason: ErrorReason, message: string, options: ApiErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -142,5 +145,6 @@ export class ApiError extends Error {
     this.subject = options.subject ?? {};
     this.parts = options.parts;
     this.requestId = options.requestId;
+    this.continueToken = options.continueToken;
   }
 }

@@ -59,6 +59,7 @@ export function actionRoute(of: ActionRequest, deps: ActionDeps): UnaryRoute | D
 function virtualRoute(virtual: VirtualResource, of: ActionRequest, deps: ActionDeps): UnaryRoute | DocumentRoute {
   const { request, target } = of;
   checkPlace(virtual, target);
+  if (target.isWatch) throw unimplemented(`${virtual.resource} of ${virtual.apiVersion} cannot be watched`);
   if (virtual.verbs.includes('get')) return metricsRoute(virtual, of, deps.registry);
   if (request.method !== 'POST' || target.name !== '') throw notThere(of);
   if (virtual.kind === 'Binding') return created(`${podService(deps)}/Bind`, bindAct(of, deps));
@@ -76,6 +77,7 @@ function virtualRoute(virtual: VirtualResource, of: ActionRequest, deps: ActionD
 
 function subresourceRoute(of: ActionRequest, deps: ActionDeps): UnaryRoute | DocumentRoute | undefined {
   const { request, target } = of;
+  if (target.isWatch) return undefined;
   const verb = (method: string, route: () => UnaryRoute): UnaryRoute => {
     if (target.rest !== '' || request.method !== method) throw notThere(of);
     return route();

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { stringify } from 'yaml';
-import { type ApiError, asApiError } from '../../api/errors/index.ts';
+import { type ApiError, asApiError, isExpired } from '../../api/errors/index.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import { CallChain, type CallChainOptions } from '../calls/call-chain.ts';
 import type { CallMeter, CallMeters } from '../calls/call-meter.ts';
@@ -22,6 +22,7 @@ import { type ActionDeps, actionRoute } from './action-routes.ts';
 import { checkRequest } from './check-request.ts';
 import { findResource } from './find-resource.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
+import { checkedListOptions, watchOptionsOf } from './list-options.ts';
 import { sendList } from './list-stream.ts';
 import { type AnswerForm, answerAs, type ItemForm, jsonAnswer, partialObjects, tableRows, wholeObjects } from './object-forms.ts';
 import { parsePath } from './parse-path.ts';
@@ -29,7 +30,6 @@ import { isPublicPath, PathAnswers } from './path-answers.ts';
 import { hasProtobuf, partialProtobuf, protobufEventsAs, protobufWriting, wholeProtobuf } from './protobuf-forms.ts';
 import { sendProtobufList } from './protobuf-list.ts';
 import { readBody } from './read-body.ts';
-import { listOptionsOf } from './read-query.ts';
 import { type Target, targetOf } from './request-target.ts';
 import {
   type ActionRequest,
@@ -45,6 +45,7 @@ import type { StatusSubject } from './status-text.ts';
 import type { StreamRoute } from './streams/stream-route.ts';
 import { streamRouteOf } from './streams/stream-routes.ts';
 import { Upgrade, UpgradeCall } from './streams/upgrade.ts';
+import { SocketWatchSink } from './streams/watch-socket.ts';
 import { announceEnd, endAnswer } from './unread-request.ts';
 import { warningHeaders } from './warnings.ts';
 import { HttpWatchSink, jsonEventsAs, jsonWriting } from './watch-stream.ts';
@@ -210,13 +211,13 @@ export class HttpDoor {
     const begin = (warnings: readonly string[]): void =>
       this.#head(response, context, 200, contentTypes[wanted.type], { warnings });
     const { store, target, query } = of;
-    const wish = { store, namespace: target.namespace, options: listOptionsOf(query) };
+    const wish = { store, namespace: target.namespace, options: checkedListOptions(query) };
     const way = { verbs: this.#options.verbs, chain: this.#chain, call, context, response, begin };
     if (wanted.type === 'protobuf') await sendProtobufList({ ...wish, form: protobufForm(wanted) }, way);
     else await sendList({ ...wish, form: this.#itemForm(wanted, query) }, way);
   }
 
-  async #watch({ request, response, context }: Passing, of: ResourceRequest): Promise<void> {
+  async #watch({ request, response, context, upgrade }: Passing, of: ResourceRequest): Promise<void> {
     const { store, target, query } = of;
     const wanted = negotiate(request.headers.accept, { transform: true, protobuf: hasProtobuf(store.kind), yaml: false });
     const isProtobuf = wanted.type === 'protobuf';
@@ -225,14 +226,20 @@ export class HttpDoor {
       : jsonEventsAs(this.#itemForm(wanted, query), `${wanted.as ?? ''} ${query.get('includeObject') ?? ''}`, store);
     context.identify();
     this.#chain.enter(context, 'stream');
-    const sink = new HttpWatchSink(response, isProtobuf ? protobufWriting : jsonWriting);
-    const request_ = { namespace: target.namespace, options: listOptionsOf(query) };
+    const writing = isProtobuf ? protobufWriting : jsonWriting;
+    const isSocket = upgrade?.protocol === 'websocket';
+    const sink = isSocket ? new SocketWatchSink(upgrade, writing) : new HttpWatchSink(response, writing);
+    const request_ = { namespace: target.namespace, options: watchOptionsOf(query, target.name) };
     const watch = this.#chain.prepare(context, () => this.#options.verbs.watch(store, request_, events, context));
     try {
       await watch.run(sink);
       sink.end();
     } catch (error) {
-      if (!sink.begun) throw error;
+      if (!sink.begun) {
+        // As in Kubernetes, what is wrong with the version alone is the first event.
+        if (!isExpired(error)) throw error;
+        sink.begin();
+      }
       sink.end(error);
     }
   }

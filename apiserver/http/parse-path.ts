@@ -19,6 +19,8 @@ export interface ResourcePath {
   readonly subresource: string;
   /** What stands behind the subresource, as in /proxy/index.html; without the slash. */
   readonly rest: string;
+  /** Whether the path itself asks for a watch, as those of old clients do: /api/v1/watch/pods. */
+  readonly isWatch?: true;
 }
 
 /** The subresources of a namespace: anything else behind its name is a resource in it. */
@@ -35,13 +37,15 @@ export function parsePath(pathname: string): RequestPath {
   if ((!isCore && parts[0] !== 'apis') || parts.length <= prefix || parts[prefix] === '') return { of: 'path', path: pathname };
   const group = isCore ? '' : parts[1]!;
   const version = parts[prefix - 1]!;
-  const words = parts.slice(prefix);
+  const isWatch = parts[prefix] === 'watch' && parts.length > prefix + 1;
+  const words = parts.slice(isWatch ? prefix + 1 : prefix);
   const isInNamespace = words[0] === 'namespaces' && words.length > 2 && !(words.length === 3 && ofNamespaces.has(words[2]!));
   const namespace = isInNamespace ? words[1]! : '';
   const [resource = '', name = '', subresource = '', ...rest] = isInNamespace ? words.slice(2) : words;
   const named = [resource, ...(isInNamespace ? [namespace] : [])];
   if (named.includes('') || (name === '' && subresource !== '')) throw noSuchResource(`the path "${pathname}"`);
-  return { of: 'resource', target: { group, version, namespace, resource, name, subresource, rest: rest.join('/') } };
+  const target = { group, version, namespace, resource, name, subresource, rest: rest.join('/') };
+  return { of: 'resource', target: isWatch ? { ...target, isWatch } : target };
 }
 
 function decode(part: string): string {

@@ -77,6 +77,8 @@ const TYPE = 1;
 const OBJECT = 2;
 const RAW = 1;
 
+const LENGTH_BYTES = 4;
+
 const translated = new WeakMap<Buffer, Buffer>();
 
 /** Each event: its length in four bytes, then a WatchEvent, which itself has no envelope. */
@@ -92,6 +94,17 @@ export const protobufWriting: EventWriting = {
     translated.set(frame, bytes);
     return bytes;
   },
+  split(bytes) {
+    const events: Buffer[] = [];
+    for (let at = 0; at < bytes.length; ) {
+      const end = at + LENGTH_BYTES + bytes.readUInt32BE(at);
+      // A message says its own length.
+      events.push(bytes.subarray(at + LENGTH_BYTES, end));
+      at = end;
+    }
+    return events;
+  },
+  isText: false,
   failure: (status) => watchEvent(Buffer.from('ERROR'), statusProtobuf(status)),
 };
 
@@ -106,7 +119,7 @@ function eventOf(event: WireReader): Buffer {
 
 function watchEvent(type: Uint8Array, object: Uint8Array): Buffer {
   const event = Buffer.concat([field(TYPE, type), field(OBJECT, field(RAW, object))]);
-  const length = Buffer.alloc(4);
+  const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(event.length);
   return Buffer.concat([length, event]);
 }

@@ -73,6 +73,10 @@ export function routeOf(of: ResourceRequest, verbs: Verbs): UnaryRoute | ListRou
   const unary = (name: string, prepare: Prepare, { hasBody = true, code = 200 } = {}): UnaryRoute => ({
     ...{ of: 'unary', method: methodOf(kind, name), hasBody, code, prepare },
   });
+  if (target.isWatch) {
+    if (request.method !== 'GET' || target.subresource !== '') throw notThere(of);
+    return { of: 'watch', method: methodOf(kind, 'Watch') };
+  }
   switch (request.method) {
     case 'GET':
     case 'HEAD':

@@ -98,7 +98,7 @@ export function statusOf(error: ApiError, about: StatusSubject = {}): StatusObje
   const reason = reasonOf(error);
   const subject = subjectOf(error, about);
   const causes = causesOf(error, reason);
-  const { retryAfterMs } = error;
+  const { retryAfterMs, continueToken } = error;
   const { name, group, kind, resource } = subject;
   const what = reason === 'Invalid' && error.violations.length > 0 && kind !== '' ? kind : resource;
   const details: StatusDetails = {
@@ -109,7 +109,7 @@ export function statusOf(error: ApiError, about: StatusSubject = {}): StatusObje
   return {
     kind: 'Status',
     apiVersion: 'v1',
-    metadata: {},
+    metadata: continueToken === undefined ? {} : { continue: continueToken },
     status: 'Failure',
     message: statusText(error, reason, subject),
     reason,

@@ -56,18 +56,42 @@ export interface EventWriting {
   readonly contentType: string;
   /** The events of a frame; the same frame is translated once. */
   translate(frame: Buffer): Buffer;
+  /** The single events of what `translate` gave. */
+  split(bytes: Buffer): Buffer[];
+  readonly isText: boolean;
   /** The last event of a watch that fails. */
   failure(status: StatusObject): Buffer;
 }
 
+function splitLines(lines: Buffer): Buffer[] {
+  const events: Buffer[] = [];
+  for (let at = 0; at < lines.length; ) {
+    const end = lines.indexOf(NEWLINE, at) + 1;
+    events.push(lines.subarray(at, end));
+    at = end;
+  }
+  return events;
+}
+
+const NEWLINE = 10;
+
 export const jsonWriting: EventWriting = {
   contentType: 'application/json',
   translate: linesOf,
+  split: splitLines,
+  isText: true,
   failure: (status) => Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`),
 };
 
+/** A watch on its way to a client of this door. */
+export interface DoorWatchSink extends WatchSink {
+  readonly begun: boolean;
+  /** Ends a watch that has begun; with the error as its last event. */
+  end(error?: unknown): void;
+}
+
 /** Sends a watch event by event; an error that comes after the beginning is the last of them. */
-export class HttpWatchSink implements WatchSink {
+export class HttpWatchSink implements DoorWatchSink {
   readonly #response: HttpResponse;
   readonly #writing: EventWriting;
   #begun = false;
@@ -95,7 +119,6 @@ export class HttpWatchSink implements WatchSink {
     this.#response.destroy();
   }
 
-  /** Ends a watch that has begun; with the error as its last event. */
   end(error?: unknown): void {
     const known = error === undefined ? undefined : asApiError(error);
     if (known && this.#response.writable) this.#write(this.#writing.failure(statusOf(known)), () => {});

@@ -24,7 +24,7 @@ export function encodeContinue(position: ListPosition, question: string): string
 /** Throws INVALID_ARGUMENT for a token that this server did not make for the same list. */
 export function decodeContinue(token: string, question: string): ListPosition {
   const wrong = badRequest(
-    'cannot continue the list: the continue token is not one of this list (kind, namespace and selectors must stay the same)',
+    'invalid continue token: it is not one of this list (kind, namespace and selectors must stay the same)',
   );
   const parts = readParts(token);
   if (!parts) throw wrong;

@@ -63,9 +63,8 @@ export async function listObjects(
   const selection = compileSelection(store.cache, { namespace, ...options });
   const question = `${resourceOf(store.kind)}\0${selection.id}`;
   if ((options.limit ?? 0) < 0) throw badRequest('cannot list: limit must not be negative');
-  const source = await chooseSource(store, selection, question, options);
-  const limit = options.limit || Number.POSITIVE_INFINITY;
-  const page = await fillPage(selection, source, { limit, sizeOf, mostBytes: pageBytes - METADATA_BYTES });
+  const bounds = { limit: options.limit || Number.POSITIVE_INFINITY, sizeOf, mostBytes: pageBytes - METADATA_BYTES };
+  const { source, page } = await readPage(store, selection, question, { options, bounds });
   const metadata: ListMeta = { resourceVersion: String(source.revision) };
   const last = page.items.at(-1);
   if (page.more && last) {
@@ -75,14 +74,41 @@ export async function listObjects(
   return { metadata, items: page.items };
 }
 
+/** Throws OUT_OF_RANGE; of a later page with a token that leads on through the present objects. */
+async function readPage(
+  store: KindStore,
+  selection: Selection,
+  question: string,
+  { options, bounds }: { readonly options: ListOptions; readonly bounds: PageBounds },
+) {
+  try {
+    const source = await chooseSource(store, selection, question, options);
+    return { source, page: await fillPage(selection, source, bounds) };
+  } catch (error) {
+    if (!options.continue || !isExpired(error)) throw error;
+    const { after } = decodeContinue(options.continue, question);
+    throw new ApiError('OUT_OF_RANGE', 'Expired', CONTINUE_EXPIRED, {
+      cause: error,
+      continueToken: encodeContinue({ revision: PRESENT, after }, question),
+    });
+  }
+}
+
+/** In a token: the version of the moment in which it is used. */
+const PRESENT = 0;
+/** The sentence by which Kubernetes' clients know what the token in the answer is for. */
+const CONTINUE_EXPIRED =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
+  'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. ' +
+  'Continuing with the provided token results in an inconsistent list: objects that were created, changed or deleted ' +
+  'since the first page may be missing or shown twice.';
+
 async function chooseSource(store: KindStore, selection: Selection, question: string, options: ListOptions): Promise<Source> {
   const { resourceVersion = '', resourceVersionMatch = '' } = options;
   if (options.sendInitialEvents !== undefined) throw badRequest('cannot list: sendInitialEvents belongs to watches');
   if (options.continue) {
     if ((resourceVersion && resourceVersion !== '0') || resourceVersionMatch)
-      throw badRequest(
-        'cannot list: continue excludes resourceVersion and resourceVersionMatch, which the first page has settled',
-      );
+      throw badRequest('specifying resource version is not allowed when using continue: the first page has settled it');
     const { revision, after } = decodeContinue(options.continue, question);
     return nextPage(store, selection, revision, after);
   }
@@ -122,13 +148,16 @@ function isPresent({ cache }: KindStore, revision: number): boolean {
 export async function awaitVersion(store: KindStore, revision: number): Promise<void> {
   await store.fresh();
   if (await store.cache.reached(revision, FUTURE_TIMEOUT_MS)) return;
-  const message = `version ${revision} does not exist yet (the newest is ${store.cache.revision}): try again or list without a version`;
-  throw new ApiError('DEADLINE_EXCEEDED', 'Timeout', message, { retryAfterMs: 1_000 });
+  const message = `Too large resource version: ${revision}, current: ${store.cache.revision}: try again or list without a version`;
+  // By which Kubernetes' clients know that they should.
+  const cause = { field: '', reason: 'ResourceVersionTooLarge', description: 'Too large resource version' };
+  throw new ApiError('DEADLINE_EXCEEDED', 'Timeout', message, { retryAfterMs: 1_000, violations: [cause] });
 }
 
 async function nextPage(store: KindStore, selection: Selection, revision: number, after: string): Promise<Source> {
   const { cache } = store;
   await store.fresh();
+  if (revision === PRESENT) return fromMemory(cache.range(selection.prefix, after), cache.revision);
   const entries = revision <= cache.revision ? cache.rangeAt(selection.prefix, revision, after) : undefined;
   if (entries) return fromMemory(entries, revision);
   if (store.kind.durability === 'relaxed') return fromMemory(cache.range(selection.prefix, after), revision);

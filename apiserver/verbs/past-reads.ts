@@ -52,8 +52,8 @@ export class PastReads {
       return;
     }
     const revision = continuedRevision(options.continue);
-    if (revision !== undefined && !readsAllNamespaces(access, reader))
-      this.compare(revision, await this.reach(access, reader), access);
+    // 0 is the present.
+    if (revision && !readsAllNamespaces(access, reader)) this.compare(revision, await this.reach(access, reader), access);
   }
 
   /** The same for the events of a watch: everything after its version. */

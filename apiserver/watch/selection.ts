@@ -1,5 +1,5 @@
 import { badRequest } from '../../api/errors/index.ts';
-import { invalidValue } from '../../api/errors/violations.ts';
+import { invalidValue, shortened } from '../../api/errors/violations.ts';
 import { keyPrefixOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { type FieldMatcher, parseFieldSelector } from '../../api/meta/fields.ts';
@@ -59,7 +59,7 @@ function checkFields(kind: Kind, fields: FieldMatcher): void {
   for (const { field } of fields.requirements) {
     if (known.includes(field)) continue;
     const why = `${kind.plural} cannot be selected by "${field}": use ${known.join(', ')}`;
-    throw badRequest(`cannot use the field selector: ${why}`, [invalidValue('fieldSelector', field, why)]);
+    throw badRequest(`field label not supported: ${shortened(field)}: ${why}`, [invalidValue('fieldSelector', field, why)]);
   }
 }
 

@@ -58,7 +58,7 @@ export class WatchSource {
     this.id = `${format.id}\0${selection.id}`;
     const from = start.initialEvents || start.revision === undefined ? cache.revision : start.revision;
     const sequence = from > cache.revision ? undefined : cache.ring.sequenceAfter(from);
-    if (sequence === undefined) throw tooOld(cache);
+    if (sequence === undefined) throw tooOld(cache, from);
     this.sequence = sequence;
     if (start.initialEvents) this.initial = cache.range(selection.prefix);
     if (start.initialBookmark) this.endInitial = cache.revision;
@@ -177,8 +177,9 @@ function leavingEntry(event: CacheEvent): Entry {
   return entry;
 }
 
-function tooOld(cache: KindCache): ApiError {
+function tooOld(cache: KindCache, revision?: number): ApiError {
+  const which = revision === undefined ? '' : `: ${revision} (${cache.ring.startRevision})`;
   return expired(
-    `changes of ${cache.kind.plural} are kept from version ${cache.ring.startRevision} on: list again and watch from there`,
+    `too old resource version${which}; changes of ${cache.kind.plural} are kept from version ${cache.ring.startRevision} on: list again and watch from there`,
   );
 }

@@ -45,6 +45,7 @@ export const pod = defineKind<Pod>()({
     'spec.hostNetwork': (object) => String(object.spec?.hostNetwork ?? false),
     'status.phase': (object) => object.status?.phase ?? '',
     'status.podIP': (object) => object.status?.podIP ?? '',
+    'status.podIPs': (object) => (object.status?.podIPs ?? []).map(({ ip = '' }) => ip).join(','),
     'status.nominatedNodeName': (object) => object.status?.nominatedNodeName ?? '',
   },
   columns: podColumns,

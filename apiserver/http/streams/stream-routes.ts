@@ -16,6 +16,7 @@ export interface StreamRouteDeps {
 /** How a request is served that streams to or from a pod, or through a proxy; undefined for all others. */
 export function streamRouteOf(of: ResourceRequest, { tunnels, registry, random }: StreamRouteDeps): StreamRoute | undefined {
   const { store, target, request } = of;
+  if (target.isWatch) return undefined;
   if (target.subresource === 'proxy') return proxyRoute(of, { stores: registry.stores, tunnels, random });
   if (store.id !== 'Pod' || target.name === '' || target.rest !== '') return undefined;
   const deps = { pods: store, tunnels };
