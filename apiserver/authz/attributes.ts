@@ -5,6 +5,8 @@ export interface Access {
    * The kind's id ("Pod", "Toy.toys.example.com"; see `kindId`), or the name of something that is no kind ("Backup").
    */
   readonly kind: string;
+  /** Where a version of another group is asked for than the kind is of: roles for that group decide. */
+  readonly group?: string | undefined;
   readonly namespace: string;
   /** Empty: no single object, or a name that is not generated yet. */
   readonly name: string;

@@ -150,7 +150,9 @@ export class Authorizer {
   attributes(access: Access): Attributes {
     const resource: ResourceName | undefined = this.stores.get(access.kind)?.resource ?? extras[access.kind];
     // A handler that names nothing known is a mistake of ours, and lets in administrators alone.
-    return attributesOf(access, resource ?? { group: 'unknown.berth.io', resource: access.kind });
+    const { group } = access;
+    const known = resource && group !== undefined ? { ...resource, group } : resource;
+    return attributesOf(access, known ?? { group: 'unknown.berth.io', resource: access.kind });
   }
 
   private isClusterWide(kind: string): boolean {

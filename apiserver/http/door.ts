@@ -24,7 +24,16 @@ import { findResource } from './find-resource.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
 import { checkedListOptions, watchOptionsOf } from './list-options.ts';
 import { sendList } from './list-stream.ts';
-import { type AnswerForm, answerAs, type ItemForm, jsonAnswer, partialObjects, tableRows, wholeObjects } from './object-forms.ts';
+import {
+  type AnswerForm,
+  answerAs,
+  type IncludeObject,
+  type ItemForm,
+  jsonAnswer,
+  partialObjects,
+  tableRows,
+  wholeObjects,
+} from './object-forms.ts';
 import { parsePath } from './parse-path.ts';
 import { isPublicPath, PathAnswers } from './path-answers.ts';
 import { hasProtobuf, partialProtobuf, protobufEventsAs, protobufWriting, wholeProtobuf } from './protobuf-forms.ts';
@@ -157,7 +166,7 @@ export class HttpDoor {
         if (refused !== undefined) throw refused;
         if (!found) await this.#answerPath(passing, url);
         else if (found.of === 'unary') await this.#unary(passing, found.asked, found);
-        else if (found.of === 'document') this.#document(passing, found);
+        else if (found.of === 'document') this.#document(passing, found, url.searchParams);
         else await this.#list(passing, found.asked);
       }
       context.audited?.ended();
@@ -197,12 +206,17 @@ export class HttpDoor {
     response.end(answer);
   }
 
-  #document({ request, response, call, context, meter }: Passing, { prepare }: DocumentRoute): void {
-    const { type } = negotiate(request.headers.accept, { transform: false, protobuf: false });
+  #document(
+    { request, response, call, context, meter }: Passing,
+    { prepare, transform }: DocumentRoute,
+    query: URLSearchParams,
+  ): void {
+    const wanted = negotiate(request.headers.accept, { transform: transform !== undefined, protobuf: false });
     const make = this.#chain.prepare(context, () => prepare(context));
-    const body = writers[type === 'yaml' ? type : 'json'](make());
+    const made = transform && wanted.as ? transform(make(), wanted.as, includeOf(query)) : make();
+    const body = writers[wanted.type === 'yaml' ? 'yaml' : 'json'](made);
     this.#chain.holdAnswer(call, context, body.length, meter.isReadOnly);
-    this.#head(response, context, 200, contentTypes[type], { length: body.length });
+    this.#head(response, context, 200, contentTypes[wanted.type], { length: body.length });
     response.end(body);
   }
 
@@ -260,8 +274,7 @@ export class HttpDoor {
   #itemForm({ as }: Wanted, query: URLSearchParams): ItemForm {
     if (as === undefined) return wholeObjects;
     if (as !== 'Table') return partialObjects;
-    const include = query.get('includeObject') ?? 'Metadata';
-    return tableRows(include === 'None' || include === 'Object' ? include : 'Metadata', this.#options.now);
+    return tableRows(includeOf(query), this.#options.now);
   }
 
   /** What is no resource: discovery, OpenAPI, the version. */
@@ -354,6 +367,11 @@ export class HttpDoor {
     }
     return meter;
   }
+}
+
+function includeOf(query: URLSearchParams): IncludeObject {
+  const include = query.get('includeObject');
+  return include === 'None' || include === 'Object' ? include : 'Metadata';
 }
 
 const protobufForm = ({ as }: Wanted) => (as === undefined ? wholeProtobuf : partialProtobuf);

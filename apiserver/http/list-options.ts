@@ -4,6 +4,7 @@ import type { ListOptions } from '../../api/generated/types.ts';
 import { parseFieldSelector } from '../../api/meta/fields.ts';
 import { listOptionsOf } from './read-query.ts';
 
+const SUBJECT = { kind: 'ListOptions', group: 'meta.k8s.io', resource: 'listoptions', name: '' };
 const NOT_OLDER = 'NotOlderThan';
 const matches: readonly string[] = ['Exact', NOT_OLDER];
 const MATCH = 'resourceVersionMatch';
@@ -23,7 +24,7 @@ export function checkedListOptions(query: URLSearchParams): ListOptions {
       ]
     : [];
   if (sendInitialEvents !== undefined) violations.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
-  if (violations.length > 0) throw invalid({ kind: 'ListOptions' }, violations);
+  if (violations.length > 0) throw invalid(SUBJECT, violations);
   return options;
 }
 
@@ -43,7 +44,7 @@ export function watchOptionsOf(query: URLSearchParams, name: string): ListOption
     if (match !== NOT_OLDER) violations.push(notSupported(MATCH, match, [NOT_OLDER]));
     if (token) violations.push(forbidden(MATCH, `${MATCH} is forbidden when continue is provided`));
   }
-  if (violations.length > 0) throw invalid({ kind: 'ListOptions' }, violations);
+  if (violations.length > 0) throw invalid(SUBJECT, violations);
   return name === '' ? options : { ...options, fieldSelector: selectorOf(name, options.fieldSelector) };
 }
 

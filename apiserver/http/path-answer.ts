@@ -18,6 +18,11 @@ export function jsonAnswer(value: object): PathAnswer & { readonly body: Buffer 
   return { code: 200, contentType: 'application/json', body: Buffer.from(JSON.stringify(value)) };
 }
 
+/** As Kubernetes writes what people read. */
+export function indented(value: object): PathAnswer & { readonly body: Buffer } {
+  return { ...jsonAnswer(value), body: Buffer.from(JSON.stringify(value, null, 2)) };
+}
+
 /** The answer with an ETag; without its body for a client that has it. */
 export function withTag(asked: IncomingHttpHeaders, tag: string, answer: PathAnswer): PathAnswer {
   const etag = `"${tag}"`;

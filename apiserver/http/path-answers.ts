@@ -9,7 +9,7 @@ import { aggregatedList, aggregatedType, wantedAggregation } from './aggregated-
 import { apiGroup, coreVersions, groupList, resourceList, type ServedGroups, servedGroups } from './discovery.ts';
 import { issuerDocument } from './issuer-documents.ts';
 import { kubernetesVersion } from './kubernetes-version.ts';
-import { jsonAnswer, type PathAnswer, type PathQuestion, withTag } from './path-answer.ts';
+import { indented, jsonAnswer, type PathAnswer, type PathQuestion, withTag } from './path-answer.ts';
 
 export interface PathAnswersOptions extends Omit<HealthDeps, 'storage'> {
   readonly registry: Registry;
@@ -58,11 +58,11 @@ export class PathAnswers {
     if (path.startsWith('/openapi/')) return (await this.#loadOpenApi())(question);
     const [, first = '', group = '', version = '', ...more] = path.replace(/\/$/, '').split('/');
     if (more.length > 0) return undefined;
-    if (first === 'version' && group === '') return jsonAnswer(kubernetesVersion());
+    if (first === 'version' && group === '') return indented(kubernetesVersion());
     if (first === 'metrics' && group === '') return metricsAnswer(question, this.#options.metrics);
     const { stores } = this.#options.registry;
     const served = servedGroups(stores);
-    if (first === '') return jsonAnswer({ paths: pathsOf(served) });
+    if (first === '') return indented({ paths: pathsOf(served) });
     if (first === 'api' && version === '') return group === '' ? roots(question, served, 'core') : listed(served, group);
     if (first !== 'apis') return undefined;
     if (group === '') return roots(question, served, 'groups');

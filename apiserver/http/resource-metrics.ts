@@ -104,10 +104,13 @@ const momentOf = ({ timestamp, window }: NodeMetrics) => ({
 
 /** CPU in millionths or thousandths of a core, memory in KiB, as metrics-server has them. */
 function usageOf({ cpu, memory }: NonNullable<Usage> = {}) {
-  const nanos = parseQuantity(cpu).nanos;
+  return usageTexts(parseQuantity(cpu).nanos, BigInt(quantityValue(memory)));
+}
+
+export function usageTexts(cpuNanos: bigint, memoryBytes: bigint) {
   return {
-    cpu: nanos % 1_000_000n === 0n ? `${nanos / 1_000_000n}m` : `${nanos}n`,
-    memory: `${Math.ceil(quantityValue(memory) / 1024)}Ki`,
+    cpu: cpuNanos % 1_000_000n === 0n ? `${cpuNanos / 1_000_000n}m` : `${cpuNanos}n`,
+    memory: `${(memoryBytes + 1023n) / 1024n}Ki`,
   };
 }
 

@@ -14,10 +14,11 @@ import { servedKind } from '../registry/store-version.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import type { PreparedCall } from '../verbs/prepared-call.ts';
 import type { Verbs } from '../verbs/verbs.ts';
+import type { Wanted } from './accept.ts';
 import { deletionForm } from './deletions.ts';
 import type { HttpRequest } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
-import type { AnswerForm } from './object-forms.ts';
+import type { AnswerForm, IncludeObject } from './object-forms.ts';
 import type { ResourcePath } from './parse-path.ts';
 import { mediaTypeOf, objectBody, unsupported } from './read-body.ts';
 import { deleteOptionsOf, flag, getOptionsOf, listOptionsOf, writeOptionsOf } from './read-query.ts';
@@ -50,6 +51,8 @@ export interface DocumentRoute {
   readonly of: 'document';
   readonly method: string;
   readonly prepare: PrepareDocument;
+  /** The same in another form, for clients that want one. */
+  readonly transform?: (document: object, as: NonNullable<Wanted['as']>, include: IncludeObject) => object;
 }
 
 export interface ListRoute {

@@ -30,8 +30,9 @@ export const virtualResources: readonly VirtualResource[] = [
   question(AUTHENTICATION, 'SelfSubjectReview'),
   // What `kubectl auth whoami` of 1.27 asks; the same as v1.
   question('authentication.k8s.io/v1beta1', 'SelfSubjectReview'),
-  { apiVersion: METRICS, resource: 'nodes', singular: 'node', kind: 'NodeMetrics', namespaced: false, verbs: ['get', 'list'] },
-  { apiVersion: METRICS, resource: 'pods', singular: 'pod', kind: 'PodMetrics', namespaced: true, verbs: ['get', 'list'] },
+  // Without a singular clients take the kind's name, as metrics-server has it: `kubectl get podmetrics`.
+  { apiVersion: METRICS, resource: 'nodes', singular: '', kind: 'NodeMetrics', namespaced: false, verbs: ['get', 'list'] },
+  { apiVersion: METRICS, resource: 'pods', singular: '', kind: 'PodMetrics', namespaced: true, verbs: ['get', 'list'] },
 ];
 
 /** The virtual resource that a path names, if any. */

@@ -79,6 +79,12 @@ export class KindStore {
     this.allocator = environment.allocator?.allots(this.kind) ? environment.allocator : undefined;
   }
 
+  /** What requests ask rights for: the kind, and the group of their version where that is another than the kind's. */
+  get asked(): { readonly kind: string; readonly group?: string } {
+    const group = this.served && groupOf(this.served.apiVersion);
+    return group === undefined || group === this.resource.group ? { kind: this.id } : { kind: this.id, group };
+  }
+
   get storage(): Storage {
     return this.environment.storage;
   }

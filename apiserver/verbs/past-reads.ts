@@ -79,6 +79,6 @@ export class PastReads {
   }
 }
 
-function readsAllNamespaces({ kind }: Access, { identity, authorizer }: Reader): boolean {
-  return isMaster(identity) || authorizer.may(identity, { verb: 'list', kind, namespace: '', name: '' });
+function readsAllNamespaces({ kind, group }: Access, { identity, authorizer }: Reader): boolean {
+  return isMaster(identity) || authorizer.may(identity, { verb: 'list', kind, group, namespace: '', name: '' });
 }

@@ -9,11 +9,11 @@ import type { KindStore } from '../registry/kind-store.ts';
  */
 export function readAccess(
   verb: 'list' | 'watch' | 'delete-collection',
-  { id: kind }: KindStore,
+  { asked }: KindStore,
   namespace: string,
   { fieldSelector }: { readonly fieldSelector?: string },
 ): Access {
-  const access = { verb, kind, namespace, name: '' };
+  const access = { verb, ...asked, namespace, name: '' };
   if (!fieldSelector) return access;
   return { ...access, selected: selectedFields(fieldSelector) };
 }

@@ -143,10 +143,8 @@ function judge(authorizer: Authorizer, identity: Identity, spec: SelfSubjectAcce
     ? authorizer.allows(identity, attributesIn(wanted))
     : authorizer.mayPath(identity, path?.verb ?? '', path?.path ?? '');
   if (allowed) return { allowed, reason: isMaster(identity) ? 'the group system:masters may do everything' : '' };
-  return {
-    allowed,
-    reason: isNode(identity) ? 'a node may do only what it needs for itself and for its pods' : 'no role allows it',
-  };
+  // As in Kubernetes there is no reason why roles do not say something, and kubectl prints "no" alone then.
+  return { allowed, reason: isNode(identity) ? 'a node may do only what it needs for itself and for its pods' : '' };
 }
 
 function attributesIn(wanted: ResourceAttributes): Attributes {

@@ -84,7 +84,7 @@ export class ObjectWrite extends StandardWrite implements Creation {
     const verb = accessVerbOf(request);
     const unknownFields = isLenient(request.options, request.store.kind) ? [] : undefined;
     const sent = readSent(request, unknownFields);
-    super(request, { verb, kind: request.store.id, ...nameOf(sent) }, call);
+    super(request, { verb, ...request.store.asked, ...nameOf(sent) }, call);
     this.#request = request;
     this.unknownFields = unknownFields;
     this.#admission = admission;
@@ -131,7 +131,7 @@ export function checkNewObject(store: KindStore, access: Access, object: AnyObje
   noteRequester(id, object, identity);
   if (kind.isCreatedWithStatus && object.status !== undefined) {
     const { namespace, name } = access;
-    if (!authorizer.may(identity, { verb: 'update-status', kind: id, namespace, name })) delete object.status;
+    if (!authorizer.may(identity, { verb: 'update-status', ...store.asked, namespace, name })) delete object.status;
   }
   return object;
 }
@@ -177,7 +177,7 @@ export function patchAccess(store: KindStore, request: PatchRequest): Access {
   const at = checkName(store, request);
   if (subresource === 'status' && !store.kind.hasStatus) throw unimplemented(`${store.kind.plural} have no status subresource`);
   if (!isScale(store, subresource)) writeTargetOf(store, subresource);
-  return { verb: subresource === '' ? 'patch' : `patch-${subresource}`, kind: store.id, ...at };
+  return { verb: subresource === '' ? 'patch' : `patch-${subresource}`, ...store.asked, ...at };
 }
 
 export class PatchWrite extends StandardWrite {
@@ -222,7 +222,7 @@ export class DeleteWrite extends StandardWrite {
   constructor({ store, delete: request, form }: DeleteWriteRequest, call: CallContext) {
     const at = checkName(store, request);
     const { options = {} } = request;
-    super({ store, options: deleteWriteOptions(options), form }, { verb: 'delete', kind: store.id, ...at }, call);
+    super({ store, options: deleteWriteOptions(options), form }, { verb: 'delete', ...store.asked, ...at }, call);
     this.#options = options;
     if (this.audited?.wantsRequest) this.audited.request(options);
   }

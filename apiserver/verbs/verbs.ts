@@ -93,7 +93,7 @@ export class Verbs {
   /** Without a form the answer is what is stored. */
   get(store: KindStore, request: GetRequest, call: CallContext, form?: ObjectForm): PreparedCall {
     const at = checkName(store, request);
-    const access = { verb: 'get', kind: store.id, ...at } as const;
+    const access = { verb: 'get', ...store.asked, ...at } as const;
     call.authorize(access);
     return {
       run: async () => {
@@ -108,7 +108,7 @@ export class Verbs {
   /** The same of an object's Scale. */
   getScale(store: KindStore, request: GetRequest, call: CallContext, form?: ObjectForm): PreparedCall {
     const at = checkName(store, request);
-    const access = { verb: 'get-scale', kind: store.id, ...at } as const;
+    const access = { verb: 'get-scale', ...store.asked, ...at } as const;
     call.authorize(access);
     return {
       run: async () => {
@@ -142,7 +142,7 @@ export class Verbs {
   history(store: KindStore, request: Omit<ObjectHistoryRequest, 'kind'>, call: CallContext): PreparedCall {
     const { limit = 0, continue: token = '', wholeValues = false } = request;
     const at = checkName(store, request);
-    const access = { verb: 'get', kind: store.id, ...at } as const;
+    const access = { verb: 'get', ...store.asked, ...at } as const;
     call.authorize(access);
     return {
       run: async () => {

@@ -54,12 +54,18 @@ export function compileSelection(cache: KindCache, request: SelectionRequest): S
   };
 }
 
+/** By which every kind can be selected. */
+const COMMON = ['metadata.name', 'metadata.namespace'];
+
 function checkFields(kind: Kind, fields: FieldMatcher): void {
-  const known = ['metadata.name', 'metadata.namespace', ...Object.keys(kind.selectableFields)];
+  const known = [...COMMON, ...Object.keys(kind.selectableFields)];
   for (const { field } of fields.requirements) {
     if (known.includes(field)) continue;
     const why = `${kind.plural} cannot be selected by "${field}": use ${known.join(', ')}`;
-    throw badRequest(`field label not supported: ${shortened(field)}: ${why}`, [invalidValue('fieldSelector', field, why)]);
+    const label = shortened(field);
+    const said =
+      known.length > COMMON.length ? `field label not supported: ${label}` : `"${label}" is not a known field selector`;
+    throw badRequest(`${said}: ${why}`, [invalidValue('fieldSelector', field, why)]);
   }
 }
 

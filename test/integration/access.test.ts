@@ -157,7 +157,7 @@ describe('on the command line', () => {
   test('auth can-i', async () => {
     const ask = (...words: string[]) => shell.berth('auth', 'can-i', ...words);
     expect(await ask('delete', 'pods')).toEqual({ code: 0, out: 'yes\n', err: '' });
-    expect(await ask('delete', 'pods', '--as=carla')).toEqual({ code: 1, out: 'no - no role allows it\n', err: '' });
+    expect(await ask('delete', 'pods', '--as=carla')).toEqual({ code: 1, out: 'no\n', err: '' });
     expect(await ask('delete', 'pods', '--as=carla', '-q')).toEqual({ code: 1, out: '', err: '' });
     expect((await ask('get', '/apis', '--as=carla')).out).toBe('yes\n');
     await shell.berth('create', 'clusterrole', 'logs', '--verb=get', '--resource=po/log,leases', '--resource-name=web');
@@ -329,7 +329,7 @@ describe('service accounts', () => {
 
     const question = { user: 'bert', resourceAttributes: { namespace: 'default', verb: 'get', resource: 'pods' } };
     await shell.berth('create', 'rolebinding', 'admin-anna', '--clusterrole=admin', '--user=anna');
-    expect(await as('anna').reviews.canIn('default', question)).toMatchObject({ allowed: false, reason: 'no role allows it' });
+    expect(await as('anna').reviews.canIn('default', question)).toMatchObject({ allowed: false, reason: '' });
     await expect(as('anna').reviews.canIn('kube-system', question)).rejects.toMatchObject(denied);
     await expect(as('anna').reviews.can(question)).rejects.toMatchObject(denied);
     const elsewhere = { ...question, resourceAttributes: { ...question.resourceAttributes, namespace: 'kube-system' } };

@@ -96,7 +96,12 @@ const reviews: PolicyRule[] = [
   rule(['create'], 'authentication.k8s.io', 'selfsubjectreviews'),
 ];
 
-const writeEvents = rule(['create', 'update', 'patch'], CORE, 'events');
+/** In both of their groups. */
+const writeEvents: PolicyRule = {
+  apiGroups: [CORE, 'events.k8s.io'],
+  resources: ['events'],
+  verbs: ['create', 'update', 'patch'],
+};
 const lead = rule(['get', 'list', 'watch', 'create', 'update', 'patch'], 'coordination.k8s.io', 'leases');
 
 const schedulerRules: PolicyRule[] = [

@@ -1,5 +1,5 @@
 import { jsonBytes } from '../../../api/codec/json-bytes.ts';
-import { notFound, unavailable } from '../../../api/errors/index.ts';
+import { ApiError, notFound, unavailable } from '../../../api/errors/index.ts';
 import type { NodeMetrics, Pod, Quantity } from '../../../api/generated/types.ts';
 import { parseQuantity, quantityValue } from '../../../api/meta/quantity.ts';
 import { toRfc3339 } from '../../../api/meta/time.ts';
@@ -30,8 +30,13 @@ const pages: Readonly<Record<string, Page>> = {
 export async function sendNodePage(deps: NodePagesDeps, node: string, path: string, way: StreamWay): Promise<void> {
   if (!(await deps.nodes.read({ namespace: '', name: node }))) throw notFound({ kind: 'Node', name: node });
   const page = pages[path.replace(/(.)\/$/, '$1')];
-  if (!page) throw notFound({ kind: 'page', name: `${path.slice(0, 200)} (a node has ${Object.keys(pages).join(', ')})` });
+  if (!page) throw noSuchPage(path);
   await page(deps, node, way);
+}
+
+function noSuchPage(path: string): ApiError {
+  const message = `a node has no page "${path.slice(0, 200)}": it has ${Object.keys(pages).join(', ')}`;
+  return new ApiError('NOT_FOUND', 'NotFound', message, { parts: { of: 'text', message } });
 }
 
 function begin({ response }: StreamWay, type: string): void {

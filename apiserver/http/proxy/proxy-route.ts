@@ -84,7 +84,7 @@ const PARTS = 6;
 
 /** The path behind "proxy", percent-encoded as it came; "" where there is not even a slash. */
 function readPath({ url = '/' }: HttpRequest, parts: number): Pick<Asked, 'prefix' | 'path' | 'search'> {
-  const { pathname, search } = new URL(`http://door${url}`);
+  const { pathname, search } = new URL(`http://door${url.startsWith('/') ? '' : '/'}${url}`);
   const all = pathname.split('/');
   return {
     prefix: all.slice(0, parts).join('/'),
