@@ -71,6 +71,7 @@ export class ContentsMaker {
 
   async add({ group, version, resources, kinds }: GroupContents): Promise<void> {
     const names = new Map(kinds.map((kind) => [kind.kind, kindDefinitionName(kind)]));
+    const plurals = new Set(kinds.filter(isCustom).map((kind) => kind.plural));
     for (const kind of kinds) await this.#kind(kind);
     for (const resource of resources) {
       const isOwn = (resource.group ?? group) === group && (resource.version ?? version) === version;
@@ -80,6 +81,7 @@ export class ContentsMaker {
         status: await this.#message(STATUS),
         patch: await this.#message(PATCH),
         deleteOptions: await this.#message(DELETE_OPTIONS, { group: '', version: 'v1', kind: 'DeleteOptions' }),
+        custom: plurals.has(resource.name.split('/')[0]!),
       };
       for (const [path, operations] of operationsOf({ group, version }, resource, forms)) this.#parts.path(path, operations);
       await this.#slices.next();

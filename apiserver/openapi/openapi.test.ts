@@ -5,7 +5,9 @@ import { customDefinition } from './custom-definition.ts';
 import { definitionName } from './definition-names.ts';
 import { DefinitionMaker, type Schema } from './definitions.ts';
 import { encodeDocument, namedPath, namedSchema } from './gnostic.ts';
+import { operationsOf } from './operations.ts';
 import { requiredFields, requiredMessages } from './required-fields.ts';
+import { writePath } from './write-operations.ts';
 
 const comments = { 'berth.core.v1.Container': { image: 'What runs.' } };
 const v2 = new DefinitionMaker(2, comments);
@@ -92,6 +94,22 @@ describe('the definition of a kind of a user', () => {
 
   it('is an object of anything where it has no schema', () => {
     expect(customDefinition(undefined, gvk, 2)).toMatchObject({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true });
+  });
+});
+
+describe('the forms of patches', () => {
+  const resource = { name: 'toys', namespaced: true, kind: 'Toy', verbs: ['patch'] };
+  const forms = { object: 'Toy', status: 'Status', patch: 'Patch', deleteOptions: 'DeleteOptions' };
+  const patchForms = (custom: boolean, version: 2 | 3): string[] => {
+    const operations = operationsOf({ group: 'a.example', version: 'v1' }, resource as never, { ...forms, custom })[0]![1];
+    const { patch } = writePath(operations, version) as { patch: { consumes?: string[]; requestBody?: { content: object } } };
+    return patch.consumes ?? Object.keys(patch.requestBody!.content);
+  };
+
+  it.each([2, 3] as const)('leave strategic ones out for kinds of users, in v%i', (version) => {
+    const strategic = 'application/strategic-merge-patch+json';
+    expect(patchForms(false, version)).toContain(strategic);
+    expect(patchForms(true, version)).toEqual(patchForms(false, version).filter((form) => form !== strategic));
   });
 });
 

@@ -20,6 +20,8 @@ export interface Operation {
   readonly body?: string;
   /** The name of the definition of the answer; absent: text. */
   readonly answer?: string;
+  /** A strategic merge patch is refused: it needs to know how lists merge, and a user's definition does not say. */
+  readonly withoutStrategic?: true;
   readonly gvk: GroupVersionKind;
 }
 
@@ -30,6 +32,8 @@ export interface ResourceForms {
   readonly status: string;
   readonly patch: string;
   readonly deleteOptions: string;
+  /** The kind is a user's. */
+  readonly custom?: boolean;
 }
 
 const query = (name: string, type: Parameter['type'], description: string): Parameter => ({
@@ -76,7 +80,7 @@ export function operationsOf(
   const space = resource.namespaced ? '/namespaces/{namespace}' : '';
   const gvk = { group: resource.group ?? group, version: resource.version ?? version, kind: resource.kind };
   const suffix = `${upper((group.split('.')[0] || 'core') + upper(version))}${resource.namespaced ? 'Namespaced' : ''}${resource.kind}${upper(part ?? '')}`;
-  const { object, list, status, patch, deleteOptions } = forms;
+  const { object, list, status, patch, deleteOptions, custom } = forms;
   const places = [...(space ? [inNamespace] : []), named];
   const may = (verb: string): boolean => resource.verbs.includes(verb);
   const make = (
@@ -85,7 +89,8 @@ export function operationsOf(
   ): Operation[] => {
     const { body, answer, ...others } = rest;
     if (!may(verb)) return [];
-    return [{ ...others, id: `${verb}${suffix}`, gvk, ...(body && { body }), ...(answer && { answer }) }];
+    const kept = custom && rest.method === 'patch' ? { withoutStrategic: true as const } : {};
+    return [{ ...others, ...kept, id: `${verb}${suffix}`, gvk, ...(body && { body }), ...(answer && { answer }) }];
   };
   const posts = (at: readonly Parameter[]): Operation[] =>
     make('create', { method: 'post', action: 'post', parameters: [...at, ...writing], body: object, answer: object });

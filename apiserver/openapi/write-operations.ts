@@ -2,10 +2,15 @@ import { GVK, type OpenApiVersion, reference, type Schema } from './definitions.
 import type { Operation, Parameter } from './operations.ts';
 
 const forms = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
-const patchForms = [
-  ...['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json'],
-  ...['application/apply-patch+yaml'],
-];
+const strategic = 'application/strategic-merge-patch+json';
+const patchForms = ['application/json-patch+json', 'application/merge-patch+json', strategic, 'application/apply-patch+yaml'];
+const plainPatchForms = patchForms.filter((form) => form !== strategic);
+
+/** kubectl sends the patch that it finds here. */
+const consumed = ({ method, withoutStrategic }: Operation): readonly string[] => {
+  if (method !== 'patch') return ['*/*'];
+  return withoutStrategic ? plainPatchForms : patchForms;
+};
 
 /** The operations of a path as the document has them. */
 export function writePath(operations: readonly Operation[], version: OpenApiVersion): Schema {
@@ -23,7 +28,7 @@ export function inV2(operation: Operation): Schema {
   const sent = { name: 'body', in: 'body', required: operation.method !== 'delete', schema: body && reference(body, 2) };
   return {
     ...common(operation),
-    consumes: operation.method === 'patch' ? patchForms : ['*/*'],
+    consumes: consumed(operation),
     produces: forms,
     schemes: ['https'],
     parameters: [...(body ? [sent] : []), ...parameters.map((each) => ({ ...each, ...must(each) }))],
@@ -34,13 +39,13 @@ export function inV2(operation: Operation): Schema {
 const must = (parameter: Parameter): { required?: true } => (parameter.in === 'path' ? { required: true } : {});
 
 function inV3(operation: Operation): Schema {
-  const { parameters, body, answer, method } = operation;
+  const { parameters, body, answer } = operation;
   const contentOf = (types: readonly string[], name: string | undefined): Schema =>
     Object.fromEntries(types.map((type) => [type, { schema: name ? reference(name, 3) : { type: 'string' } }]));
   return {
     ...common(operation),
     parameters: parameters.map(({ type, ...each }) => ({ ...each, ...must({ type, ...each }), schema: { type } })),
-    ...(body && { requestBody: { content: contentOf(method === 'patch' ? patchForms : ['*/*'], body) } }),
+    ...(body && { requestBody: { content: contentOf(consumed(operation), body) } }),
     responses: { '200': { description: 'OK', content: contentOf(forms, answer) } },
   };
 }
