@@ -24,7 +24,10 @@ export function applying(into: (namespace: string) => Promise<Kubectl>): void {
     k.file('maps/deeper/three.yaml', map('three', { d: '4' }, { set: 'x' }));
     expect(await k.ok('apply -R -f', dirname(file))).toMatch(/configmap\/three created\n/);
     const kept = map('three', { d: '4' }, { set: 'x' });
-    const pruned = await k.pipe(kept, 'apply -f - --prune -l set=x --prune-whitelist core/v1/ConfigMap');
+    const pruned = await k.pipe(
+      kept,
+      `apply -f - --prune -l set=x --prune-${k.minor >= 26 ? 'allow' : 'white'}list core/v1/ConfigMap`,
+    );
     expect(pruned).toMatch(/^configmap\/three unchanged\nconfigmap\/one pruned\nconfigmap\/two pruned\n$/);
     expect(await k.ok('get configmaps -l set=x -o name')).toBe('configmap/three\n');
     expect(await k.ok('apply -o name -f', k.file('maps/deeper/three.yaml', map('three', { new: '1' })))).toBe(
@@ -98,7 +101,7 @@ export function applying(into: (namespace: string) => Promise<Kubectl>): void {
     const k = await into('mistakes');
     const unknown = '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[],"replica":1}}';
     const refused = await k.run('create -f -', [], unknown);
-    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/unknown field "(.*\.)?replica"/) });
+    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/unknown field/) });
     const noKind = await k.run('apply -f -', [], '{"apiVersion":"v1","kind":"Nothing","metadata":{"name":"p"}}');
     expect(noKind.stderr).toContain('no matches for kind "Nothing" in version "v1"');
     const taken = await k.run('create configmap kube-root-ca.crt');

@@ -39,7 +39,7 @@ export function rights(into: (namespace: string) => Promise<Kubectl>): void {
       JSON.stringify({
         apiVersion: 'rbac.authorization.k8s.io/v1',
         kind: 'Role',
-        metadata: { name: 'r' },
+        metadata: { name: 'r', namespace: k.namespace },
         rules: [{ apiGroups: [''], resources: ['pods'], verbs }],
       });
     expect(await k.pipe(role(['get']), 'auth reconcile -f -')).toMatch(/role\.rbac\.authorization\.k8s\.io\/r reconciled\n/);

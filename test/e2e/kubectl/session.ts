@@ -43,10 +43,12 @@ export interface Kubectl {
 }
 
 /** What kubectl says of an object that there is not. */
-export const notFound = (name: string): RegExp => new RegExp(`\\(NotFound\\): .*"${name}".* not found\\n$`);
+export const notFound = (name: string): RegExp => new RegExp(`"${name}".* not found\\n$`);
 
 export interface Session {
   readonly berth: Installation;
+  /** In which kubectl, and each other client of Kubernetes, finds this Berth. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly minor: number;
   /** The first words of all commands so far, and how many they were. */
   readonly commands: ReadonlySet<string>;
@@ -172,7 +174,7 @@ export async function openSession(program: string): Promise<Session> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-kubectl-'));
   const berth = await createInstallation('kubectl');
   const config = join(folder, 'kubeconfig');
-  const env = { PATH: process.env.PATH, HOME: folder, KUBECONFIG: config, BERTH_CONFIG: berth.config };
+  const env = { PATH: process.env.PATH ?? '', HOME: folder, KUBECONFIG: config, BERTH_CONFIG: berth.config };
   const address = `127.0.0.1:${await freePort()}`;
   await berth.up('--kubernetes-listen', address);
   writeFileSync(config, kubeconfig(berth.dataDir, address), { mode: 0o600 });
@@ -186,6 +188,7 @@ export async function openSession(program: string): Promise<Session> {
   const minor = Number.parseInt(JSON.parse(stdout).clientVersion.minor, 10);
   return {
     berth,
+    environment: env,
     minor,
     commands,
     count: () => count,
