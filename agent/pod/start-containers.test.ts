@@ -3,7 +3,7 @@ import { pod } from '../../test/builders/index.ts';
 import { container } from '../../test/builders/plan.ts';
 import { createFakeClock, settle } from '../../test/fakes/fake-clock.ts';
 import { createRecord, demandKill, type PodRecord } from './pod-record.ts';
-import { createStarter, type Starter, type StartOptions } from './start-containers.ts';
+import { acceptableAgeMs, createStarter, type Starter, type StartOptions } from './start-containers.ts';
 
 /** What the engine made. */
 let made: string[];
@@ -83,5 +83,24 @@ describe('a start that waits for its turn', () => {
     come();
     await started;
     expect([made, begun, record.containers.size, record.blocked.size]).toEqual([names, times, names.length, 0]);
+  });
+});
+
+describe('the age of the ConfigMaps and Secrets that a pod starts with', () => {
+  const created = { seconds: 1_000, nanos: 0 };
+  const aged = (nowMs: number): number =>
+    acceptableAgeMs({ ...web, metadata: { ...web.metadata, creationTimestamp: created } }, nowMs);
+
+  it.each([
+    ['created in this second', 1_000_900, 0],
+    ['created by a clock that is ahead', 990_000, 0],
+    ['created some seconds ago', 1_003_500, 2_500],
+    ['created long ago', 1_100_000, 5_000],
+  ])('of a pod that was %s excludes what is older than the pod', (_, nowMs, age) => {
+    expect(aged(nowMs)).toBe(age);
+  });
+
+  it('of a pod without a time of creation is bounded', () => {
+    expect(acceptableAgeMs({ spec: web.spec }, 0)).toBe(5_000);
   });
 });

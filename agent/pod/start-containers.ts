@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/generated/types.ts';
+import { toMillis } from '../../api/meta/time.ts';
 import { onAbort } from '../../client/abort.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Allocatable } from '../config/downward.ts';
@@ -37,8 +38,18 @@ export interface StartOptions {
   readonly serviceLinks?: ServiceLinkSource | undefined;
 }
 
-/** Objects of pods that start together are fetched once. */
+/** Objects of pods that start together are fetched once ... */
 const objectsMaxAgeMs = 5_000;
+
+/**
+ * ... but a pod never sees what they were before it was created. That time is the server's, in whole seconds: pods
+ * younger than one fetch what is there now.
+ */
+export function acceptableAgeMs(pod: Pod, nowMs: number): number {
+  const created = pod.metadata?.creationTimestamp;
+  if (created === undefined) return objectsMaxAgeMs;
+  return Math.min(objectsMaxAgeMs, Math.max(0, nowMs - toMillis(created) - 1000));
+}
 
 /** Starts what a plan wants to run, everything that does not depend on each other at once. */
 export interface Starter {
@@ -116,7 +127,7 @@ class PodStarter implements Starter {
   /** Undefined when volumes are missing, which is in the record then. */
   async #prepare({ record, pod, starts }: StartRequest): Promise<Prepared | undefined> {
     const { events, clock, podVolumes } = this.#options;
-    const objects = await this.#options.objects.forPod(pod, objectsMaxAgeMs);
+    const objects = await this.#options.objects.forPod(pod, acceptableAgeMs(pod, clock.now()));
     const ready = await podVolumes.prepare(pod, objects);
     if (ready.problems.length === 0) return { objects, volumes: ready.volumes };
     for (const problem of ready.problems) {
