@@ -20,7 +20,7 @@ export class ChannelSocket {
   #unread = 0;
   #probe: NodeJS.Timeout | undefined;
 
-  /** `receive` resolves when the reader has taken the bytes; until then nothing more is read. */
+  /** Reads from now on. `receive` resolves when the reader has taken the bytes; until then nothing more is read. */
   constructor(
     ws: WebSocket,
     { isBase64, signal }: ChannelOptions,
@@ -38,6 +38,7 @@ export class ChannelSocket {
       if (taken) void this.#holdUntil(taken);
     });
     ws.on('close', () => clearInterval(this.#probe));
+    ws.resume();
   }
 
   async #holdUntil(taken: Promise<void>): Promise<void> {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { badRequest, callCancelled } from '../../../api/errors/index.ts';
@@ -41,16 +40,25 @@ export class WebSocketDoor {
     );
   }
 
-  /** With the subprotocol that `protocolOf` gave. Throws CANCELLED for a bad handshake, which the library answers. */
+  /**
+   * With the subprotocol that `protocolOf` gave; paused, so that its first messages find their listeners. Throws
+   * CANCELLED for a bad handshake, which the library answers.
+   */
   async open(upgrade: Upgrade, protocol: string): Promise<WebSocket> {
     const { request, head } = upgrade;
     this.#chosen.set(request, protocol);
     delete request.headers[PROTOCOL_HEADER];
     const socket = upgrade.take();
-    const opened = new Promise<WebSocket>((resolve) => this.#server.handleUpgrade(request, socket, head, resolve));
-    const ws = await Promise.race([opened, once(socket, 'close').then(() => undefined)]);
+    const opened = new Promise<WebSocket>((resolve) =>
+      this.#server.handleUpgrade(request, socket, head, (ws) => {
+        ws.on('error', () => ws.terminate());
+        ws.pause();
+        resolve(ws);
+      }),
+    );
+    const closed = new Promise<undefined>((resolve) => socket.once('close', () => resolve(undefined)));
+    const ws = await Promise.race([opened, closed]);
     if (!ws) throw callCancelled();
-    ws.on('error', () => ws.terminate());
     return ws;
   }
 }
