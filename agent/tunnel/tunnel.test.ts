@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { TunnelClient, TunnelStream } from '../../client/client.ts';
 import { createFakeClock, settle } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
@@ -47,7 +48,7 @@ describe('the tunnel', () => {
     const dialer = { dial: () => stalled, close() {} };
     const netCheck = async () => ({});
     const parts = {
-      ...{ client, access, dialer, history: createUsageHistory(), netCheck },
+      ...{ client, access, dialer, history: createUsageHistory(), netCheck, metrics: new MetricsRegistry() },
       ...{ get: () => record, nodeName: 'n1', clock },
     };
     void runTunnel({ ...parts, logger: createFakeLogger() }, stop.signal);

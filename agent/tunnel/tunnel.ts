@@ -1,6 +1,7 @@
 import { badRequest, exhausted, unavailable } from '../../api/errors/index.ts';
 import type { GetUsageHistoryRequest, LogLevel, Open } from '../../api/generated/types.ts';
 import { changeLogLevel, isLogLevel, type LogLevelControl } from '../../api/meta/log-level.ts';
+import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import { linkAbort, onAbort } from '../../client/abort.ts';
 import { createBackoff } from '../../client/backoff.ts';
 import type { TunnelClient, TunnelStream } from '../../client/client.ts';
@@ -13,6 +14,7 @@ import type { PodRecord } from '../pod/pod-record.ts';
 import type { ContainerAccess } from '../runtime/runtime.ts';
 import { serveReadFiles, serveWriteFiles } from './serve-files.ts';
 import { serveLogs } from './serve-logs.ts';
+import { serveMetrics } from './serve-metrics.ts';
 import { servePortForward } from './serve-port-forward.ts';
 import { serveAttach, serveExec } from './serve-terminal.ts';
 import { computeUsageHistory } from './serve-usage.ts';
@@ -24,6 +26,7 @@ export interface TunnelOptions {
   readonly dialer: PodDialer;
   readonly history: UsageHistory;
   readonly netCheck: NetCheckSource;
+  readonly metrics: MetricsRegistry;
   get(podUid: string): PodRecord | undefined;
   /** The uid under which this machine knows a pod of the API. */
   uidHere?(apiUid: string): string;
@@ -93,6 +96,7 @@ async function serveOpened(options: TunnelOptions, open: Open, stream: TunnelStr
   const podUid = options.uidHere?.(open.podUid ?? '') ?? open.podUid ?? '';
   if (open.logLevel) return await serveLogLevel(options, open, open.logLevel, stream);
   if (open.usageHistory) return await serveUsageHistory(options, podUid, open.usageHistory, stream);
+  if (open.metricsPage) return await serveMetrics(options.metrics, open.metricsPage.path ?? '', stream);
   if (open.netCheck) return await stream.write({ netCheck: await options.netCheck(signal) });
   const record = options.get(podUid);
   if (record === undefined) throw unknownPod(open);

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createUsageHistory } from '../../agent/machine/usage-history.ts';
 import { runTunnel } from '../../agent/tunnel/tunnel.ts';
 import type { LogLevelControl, LogLevelName } from '../../api/meta/log-level.ts';
+import { MetricsRegistry } from '../../api/metrics/index.ts';
 import { connect, systemClock } from '../../client/index.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
@@ -34,6 +35,7 @@ beforeAll(async () => {
     dialer: { dial: nobody, close() {} } as never,
     history: createUsageHistory(),
     netCheck: nobody,
+    metrics: new MetricsRegistry(),
     get: () => undefined,
     clock: systemClock,
   };

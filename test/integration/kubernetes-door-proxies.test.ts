@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
+import { createUsageHistory } from '../../agent/machine/usage-history.ts';
 import { image, isRunning, type Machine, podWhere, type RunningAgent, startAgent, startMachine, until } from './agent-harness.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
 
@@ -20,12 +21,21 @@ let port: number;
 let securePort: number;
 /** How the backend answers; each test sets its own. */
 let answer: RequestListener = (_, response) => void response.end();
+/** Longer than what the agent sends at once. */
+const cadvisor = 'container_cpu_usage_seconds_total 1\n'.repeat(5_000);
 const inDefault = '/api/v1/namespaces/default';
 
 beforeAll(async () => {
   server = await startServer({ kubernetesListen: '127.0.0.1:0' });
   machine = await startMachine();
-  agent = startAgent(server, machine, 'n1');
+  const sample = { usage: { cpu: { string: '100m' } }, metrics: { metadata: { name: 'n1' }, usage: {} } };
+  const usage = {
+    sample: async () => sample,
+    history: createUsageHistory(),
+    cadvisor: async () => cadvisor,
+    resource: async () => '',
+  };
+  agent = startAgent(server, machine, 'n1', {}, { usage });
   backend = createServer((...args) => void answer(...args)).listen(0, '127.0.0.1');
   await once(backend, 'listening');
   secure = createTlsServer(await readPair(server.dataDir, 'admin'), (_, response) => void response.end('over TLS'));
@@ -316,6 +326,15 @@ describe('a node', () => {
     expect(code).toBe(200);
     expect(JSON.parse(text)).toMatchObject({ kind: 'PodList', items: [{ metadata: { name: 'web' }, spec: { nodeName: 'n1' } }] });
     expect(JSON.parse((await ask('/api/v1/nodes/away/proxy/pods')).text).items).toEqual([]);
+  });
+
+  it('shows what its agent measures', async () => {
+    const { code, text, headers } = await ask(`${place}/metrics`);
+    expect([code, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    expect(text).toMatch(/^# HELP berth_/m);
+    expect((await ask(`${place}/metrics/cadvisor`)).text).toBe(cadvisor);
+    expect(await ask(`${place}/metrics/resource`)).toMatchObject({ code: 200, text: '' });
+    expect((await ask('/api/v1/nodes/away/proxy/metrics')).code).toBe(503);
   });
 
   it('sums up what it measured', async () => {

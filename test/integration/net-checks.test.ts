@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createUsageHistory } from '../../agent/machine/usage-history.ts';
 import { runTunnel } from '../../agent/tunnel/tunnel.ts';
+import { MetricsRegistry } from '../../api/metrics/index.ts';
 import { type NetCheck, systemClock } from '../../client/index.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
@@ -24,7 +25,8 @@ async function join(nodeName: string, netCheck: () => Promise<NetCheck>): Promis
   };
   const access = { logs: nobody, exec: nobody, attach: nobody, stat: nobody, readFiles: nobody, writeFiles: nobody };
   const dialer = { dial: nobody, close() {} } as never;
-  const parts = { access, dialer, history: createUsageHistory(), netCheck, get: () => undefined, clock: systemClock };
+  const metrics = new MetricsRegistry();
+  const parts = { access, dialer, history: createUsageHistory(), netCheck, metrics, get: () => undefined, clock: systemClock };
   await server.client.nodes.create({ metadata: { name: nodeName }, spec: {} });
   tunnels.push(runTunnel({ client: server.client.tunnel, nodeName, logger: createFakeLogger(), ...parts }, stop.signal));
   await expect

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { containerSeries, createUsageHistory, nodeSeries } from '../../agent/machine/usage-history.ts';
 import { runTunnel } from '../../agent/tunnel/tunnel.ts';
+import { MetricsRegistry } from '../../api/metrics/index.ts';
 import { systemClock } from '../../client/index.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
@@ -18,7 +19,7 @@ beforeAll(async () => {
   };
   const access = { logs: nobody, exec: nobody, attach: nobody, stat: nobody, readFiles: nobody, writeFiles: nobody };
   const dialer = { dial: nobody, close() {} } as never;
-  const parts = { access, dialer, netCheck: nobody, get: () => undefined, clock: systemClock };
+  const parts = { access, dialer, netCheck: nobody, metrics: new MetricsRegistry(), get: () => undefined, clock: systemClock };
   const { client } = server;
   tunnel = runTunnel({ client: client.tunnel, nodeName: 'n1', history, logger: createFakeLogger(), ...parts }, stop.signal);
   await client.nodes.create({ metadata: { name: 'n1' }, spec: {} });

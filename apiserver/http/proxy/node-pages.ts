@@ -1,15 +1,19 @@
 import { jsonBytes } from '../../../api/codec/json-bytes.ts';
+import { WireReader } from '../../../api/codec/wire-reader.ts';
 import { ApiError, notFound, unavailable } from '../../../api/errors/index.ts';
 import type { NodeMetrics, Pod, Quantity } from '../../../api/generated/types.ts';
 import { parseQuantity, quantityValue } from '../../../api/meta/quantity.ts';
 import { toRfc3339 } from '../../../api/meta/time.ts';
+import { contentTypes } from '../../../api/metrics/index.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
 import { abortable } from '../../tunnel/abortable.ts';
+import { joinStream } from '../../tunnel/carry.ts';
 import type { Tunnels } from '../../tunnel/tunnels.ts';
 import { sendBytes } from '../streams/send-bytes.ts';
 import type { StreamWay } from '../streams/stream-route.ts';
 
-// What of a kubelet's pages a node has. Agents listen on no port: the server answers from what they told it.
+// What of a kubelet's pages a node has. Agents listen on no port: the server answers from what they told it, and asks
+// them for their metrics.
 
 export interface NodePagesDeps {
   readonly nodes: KindStore;
@@ -18,20 +22,24 @@ export interface NodePagesDeps {
   readonly tunnels: Tunnels;
 }
 
-type Page = (deps: NodePagesDeps, node: string, way: StreamWay) => Promise<void>;
+type Page = (deps: NodePagesDeps, node: string, way: StreamWay, path: string) => Promise<void>;
 
 const pages: Readonly<Record<string, Page>> = {
   '/healthz': sendHealth,
   '/pods': sendPods,
   '/stats/summary': sendSummary,
+  '/metrics': sendMetrics,
+  '/metrics/cadvisor': sendMetrics,
+  '/metrics/resource': sendMetrics,
 };
 
 /** Throws NOT_FOUND for a node or a page that is not there, and UNAVAILABLE while its agent is not connected. */
 export async function sendNodePage(deps: NodePagesDeps, node: string, path: string, way: StreamWay): Promise<void> {
   if (!(await deps.nodes.read({ namespace: '', name: node }))) throw notFound({ kind: 'Node', name: node });
-  const page = pages[path.replace(/(.)\/$/, '$1')];
+  const plain = path.replace(/(.)\/$/, '$1');
+  const page = Object.hasOwn(pages, plain) ? pages[plain] : undefined;
   if (!page) throw noSuchPage(path);
-  await page(deps, node, way);
+  await page(deps, node, way, plain);
 }
 
 function noSuchPage(path: string): ApiError {
@@ -58,6 +66,23 @@ async function sendHealth({ tunnels }: NodePagesDeps, node: string, way: StreamW
 }
 
 const comma = Buffer.from(',');
+
+/** ServeRequest.metricsPage and MetricsPage.data */
+const METRICS_PAGE = 13;
+const DATA = 1;
+
+/** What the agent measures, as it comes. */
+async function sendMetrics({ tunnels }: NodePagesDeps, node: string, way: StreamWay, path: string): Promise<void> {
+  const { response, context } = way;
+  const stream = await tunnels.open(node, { metricsPage: { path }, requestId: context.requestId }, context);
+  const send = async (frame: Buffer): Promise<void> => {
+    if (!response.headersSent) begin(way, contentTypes.prometheus);
+    const reader = new WireReader(frame);
+    while (reader.next()) if (reader.number === DATA) await sendBytes(response, reader.value(), context.signal);
+  };
+  await joinStream(stream, { output: METRICS_PAGE }, { send }, context.signal);
+  response.end();
+}
 
 /** A list of pods, each sent when the client has taken the one before. */
 async function sendPods({ pods }: NodePagesDeps, node: string, way: StreamWay): Promise<void> {

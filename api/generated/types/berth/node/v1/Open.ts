@@ -10,6 +10,7 @@ import type { PodWriteFilesStart__Input as _berth_core_v1_PodWriteFilesStart__In
 import type { LogLevel__Input as _berth_ops_v1_LogLevel__Input, LogLevel as _berth_ops_v1_LogLevel } from '../../../berth/ops/v1/LogLevel.ts';
 import type { GetUsageHistoryRequest__Input as _berth_metrics_v1_GetUsageHistoryRequest__Input, GetUsageHistoryRequest as _berth_metrics_v1_GetUsageHistoryRequest } from '../../../berth/metrics/v1/GetUsageHistoryRequest.ts';
 import type { GetNetCheckRequest__Input as _berth_node_v1_GetNetCheckRequest__Input, GetNetCheckRequest as _berth_node_v1_GetNetCheckRequest } from '../../../berth/node/v1/GetNetCheckRequest.ts';
+import type { GetMetricsPageRequest__Input as _berth_node_v1_GetMetricsPageRequest__Input, GetMetricsPageRequest as _berth_node_v1_GetMetricsPageRequest } from '../../../berth/node/v1/GetMetricsPageRequest.ts';
 
 /**
  * Asks for a stream.
@@ -63,7 +64,11 @@ export interface Open__Input {
    * What the node sees of the network of pods.
    */
   'netCheck'?: (_berth_node_v1_GetNetCheckRequest__Input | null);
-  'request'?: "logs"|"exec"|"attach"|"portForward"|"readFiles"|"writeFiles"|"logLevel"|"usageHistory"|"netCheck";
+  /**
+   * A page of metrics of the node.
+   */
+  'metricsPage'?: (_berth_node_v1_GetMetricsPageRequest__Input | null);
+  'request'?: "logs"|"exec"|"attach"|"portForward"|"readFiles"|"writeFiles"|"logLevel"|"usageHistory"|"netCheck"|"metricsPage";
 }
 
 /**
@@ -118,4 +123,8 @@ export interface Open {
    * What the node sees of the network of pods.
    */
   'netCheck'?: (_berth_node_v1_GetNetCheckRequest);
+  /**
+   * A page of metrics of the node.
+   */
+  'metricsPage'?: (_berth_node_v1_GetMetricsPageRequest);
 }

@@ -12,6 +12,7 @@ import type { StreamEnd__Input as _berth_node_v1_StreamEnd__Input, StreamEnd as 
 import type { LogLevel__Input as _berth_ops_v1_LogLevel__Input, LogLevel as _berth_ops_v1_LogLevel } from '../../../berth/ops/v1/LogLevel.ts';
 import type { UsageHistory__Input as _berth_metrics_v1_UsageHistory__Input, UsageHistory as _berth_metrics_v1_UsageHistory } from '../../../berth/metrics/v1/UsageHistory.ts';
 import type { NetCheck__Input as _berth_node_v1_NetCheck__Input, NetCheck as _berth_node_v1_NetCheck } from '../../../berth/node/v1/NetCheck.ts';
+import type { MetricsPage__Input as _berth_node_v1_MetricsPage__Input, MetricsPage as _berth_node_v1_MetricsPage } from '../../../berth/node/v1/MetricsPage.ts';
 
 /**
  * What the agent sends.
@@ -65,7 +66,11 @@ export interface ServeRequest__Input {
    * What the node sees of the network of pods.
    */
   'netCheck'?: (_berth_node_v1_NetCheck__Input | null);
-  'frame'?: "streamId"|"logs"|"exec"|"error"|"attach"|"portForward"|"readFiles"|"writeFiles"|"end"|"logLevel"|"usageHistory"|"netCheck";
+  /**
+   * A piece of a page of metrics.
+   */
+  'metricsPage'?: (_berth_node_v1_MetricsPage__Input | null);
+  'frame'?: "streamId"|"logs"|"exec"|"error"|"attach"|"portForward"|"readFiles"|"writeFiles"|"end"|"logLevel"|"usageHistory"|"netCheck"|"metricsPage";
 }
 
 /**
@@ -120,4 +125,8 @@ export interface ServeRequest {
    * What the node sees of the network of pods.
    */
   'netCheck'?: (_berth_node_v1_NetCheck);
+  /**
+   * A piece of a page of metrics.
+   */
+  'metricsPage'?: (_berth_node_v1_MetricsPage);
 }
