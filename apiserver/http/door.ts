@@ -191,7 +191,9 @@ export class HttpDoor {
     of: Partial<ResourceRequest> & ActionRequest,
     route: UnaryRoute,
   ): Promise<void> {
-    const wanted = negotiate(request.headers.accept, { transform: true, protobuf: !of.store || hasProtobuf(of.store.kind) });
+    // What keeps no objects has no metadata to show alone: Kubernetes answers 406.
+    const may = { transform: of.store !== undefined, protobuf: !of.store || hasProtobuf(of.store.kind) };
+    const wanted = negotiate(request.headers.accept, may);
     const way = { request, response, isUpgrade: upgrade !== undefined, arrivals: this.#options.arrivals };
     const body = route.hasBody ? await readBody(way) : Buffer.alloc(0);
     const form = this.#answerForm(wanted, of.query);

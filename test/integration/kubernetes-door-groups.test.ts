@@ -134,6 +134,14 @@ it('the version and the index of paths are laid out for people', async () => {
   expect((await ask('/')).text).toMatch(/^\{\n {2}"paths": \[\n {4}"\/api",\n/);
 });
 
+it.each(['Table', 'PartialObjectMetadata'])('a review is not to be had as %s', async (as) => {
+  const spec = { resourceAttributes: { verb: 'get', resource: 'pods', namespace: 'default' } };
+  const headers = { accept: `application/json;as=${as};v=v1;g=meta.k8s.io`, 'content-type': 'application/json' };
+  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  const answer = await ask(path, headers, { method: 'POST', body: { spec } });
+  expect(answer.json()).toMatchObject({ kind: 'Status', code: 406, reason: 'NotAcceptable' });
+});
+
 it('a review has no reason for what roles do not say, as in Kubernetes', async () => {
   const spec = { resourceAttributes: { verb: 'get', resource: 'pods', namespace: 'default' } };
   const headers = { 'impersonate-user': 'bob', 'content-type': 'application/json' };
