@@ -22,6 +22,9 @@ const TEXT = tagOf(1, LENGTH_DELIMITED);
 export class JsonCopy extends WireInput {
   readonly #out: JsonOutput;
   readonly #view: DataView;
+  /** The two numbers that times and durations are, of the last one that was read. */
+  #seconds = 0;
+  #nanos = 0;
 
   constructor(bytes: Uint8Array, out: JsonOutput) {
     super(bytes, false);
@@ -188,17 +191,20 @@ export class JsonCopy extends WireInput {
   }
 
   copyTime(end: number): void {
-    const { seconds, nanos } = this.#pair(end);
-    if (nanos === 0 && seconds >= 0 && seconds < 253402300800) this.#second(seconds);
-    else this.#out.ascii(`"${toRfc3339({ seconds, nanos }, 0)}"`);
+    this.#readPair(end);
+    const seconds = this.#seconds;
+    if (this.#nanos === 0 && seconds >= 0 && seconds < 253402300800) this.#second(seconds);
+    else this.#out.ascii(`"${toRfc3339({ seconds, nanos: this.#nanos }, 0)}"`);
   }
 
   copyMicroTime(end: number): void {
-    this.#out.ascii(`"${toRfc3339(this.#pair(end), 6)}"`);
+    this.#readPair(end);
+    this.#out.ascii(`"${toRfc3339({ seconds: this.#seconds, nanos: this.#nanos }, 6)}"`);
   }
 
   copyDuration(end: number): void {
-    this.#out.ascii(`"${durationCodec.write(this.#pair(end)) as string}"`);
+    this.#readPair(end);
+    this.#out.ascii(`"${durationCodec.write({ seconds: this.#seconds, nanos: this.#nanos }) as string}"`);
   }
 
   /** The times of objects in a list are often of one day, whose text is known. */
@@ -224,18 +230,17 @@ export class JsonCopy extends WireInput {
     this.#out.put(0x30 + value - tens * 10);
   }
 
-  /** The two numbers that times and durations are. */
-  #pair(end: number): { readonly seconds: number; readonly nanos: number } {
+  #readPair(end: number): void {
     const to = this.enter(end);
-    const pair = { seconds: 0, nanos: 0 };
+    this.#seconds = 0;
+    this.#nanos = 0;
     while (this.at < to) {
       const tag = this.uint32();
-      if (tag === tagOf(1, VARINT)) pair.seconds = this.int64();
-      else if (tag === tagOf(2, VARINT)) pair.nanos = this.int32();
+      if (tag === tagOf(1, VARINT)) this.#seconds = this.int64();
+      else if (tag === tagOf(2, VARINT)) this.#nanos = this.int32();
       else notPlain();
     }
     this.leave(to);
-    return pair;
   }
 }
 

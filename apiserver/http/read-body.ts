@@ -63,9 +63,17 @@ function collect({ request, response, arrivals }: BodyWay): Promise<Buffer> {
       else chunks.push(chunk);
     };
     request.on('data', take);
-    request.once('end', () => resolve(Buffer.concat(chunks, length)));
-    request.once('error', () => fail(callCancelled()));
-    request.once('close', () => fail(callCancelled()));
+    // A request closes after its end as well, when its answer is sent.
+    let isWhole = false;
+    const cancel = (): void => {
+      if (!isWhole) fail(callCancelled());
+    };
+    request.once('end', () => {
+      isWhole = true;
+      resolve(Buffer.concat(chunks, length));
+    });
+    request.once('error', cancel);
+    request.once('close', cancel);
   });
 }
 
