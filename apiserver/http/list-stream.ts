@@ -9,7 +9,7 @@ import type { ListForm } from '../verbs/list-form.ts';
 import type { Verbs } from '../verbs/verbs.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { HttpCall, HttpResponse } from './http-call.ts';
-import { type ItemForm, writeItem } from './object-forms.ts';
+import type { ItemForm } from './object-forms.ts';
 
 export interface ListWish<Form = ItemForm> {
   readonly store: KindStore;
@@ -51,7 +51,7 @@ class PageForm implements ListForm {
     const out = this.#out;
     const start = out.size;
     if (this.#ends.length > 0) out.comma();
-    writeItem(this.#form, this.#store, entry, out);
+    this.#form.writeItem(this.#store, entry, out);
     this.#ends.push(out.size);
     return out.size - start;
   }

@@ -11,6 +11,7 @@ import type { KindStore } from '../registry/kind-store.ts';
 import { asServed, servedKind } from '../registry/store-version.ts';
 import type { ObjectForm } from '../verbs/object-format.ts';
 import type { Entry } from '../watch/entry.ts';
+import { metadataBytes } from '../watch/stamp-resource-version.ts';
 import type { StatusObject } from './status-object.ts';
 
 /** What of an object a table shows beside its cells. */
@@ -21,8 +22,8 @@ export interface ItemForm {
   /** What the JSON of a list says before its items, and what is named there as `items`. */
   listHead(store: KindStore, metadata: ListMeta): JsonObject;
   readonly items: 'items' | 'rows';
-  /** An item of a list. */
-  item(store: KindStore, object: ApiObject): JsonObject;
+  /** Writes an item of a list. */
+  writeItem(store: KindStore, entry: Entry, out: JsonOutput): void;
   /** An object as an answer or an event of its own; `first` of a stream has what others leave out. */
   alone(kind: Kind, object: ApiObject, first: boolean): JsonObject;
   /** Whether objects are shown in the version that was asked for; tables show what is stored. */
@@ -39,7 +40,11 @@ export const wholeObjects: ItemForm = {
     const { kind, apiVersion } = servedKind(store);
     return { kind: `${kind}List`, apiVersion, metadata: metaOf(metadata) };
   },
-  item: (store, object) => toJson(servedKind(store), object),
+  writeItem(store, entry, out) {
+    // As in Kubernetes, items of its own kinds leave out what the list says.
+    if (!store.served) writeJson(store.kind, entry.bytes, out, !isCustom(store.kind));
+    else out.json(JSON.stringify(toJson(servedKind(store), shownIn(this, store, entry))));
+  },
   alone: (kind, object) => toJson(kind, object),
 };
 
@@ -48,15 +53,31 @@ export const partialObjects: ItemForm = {
   items: 'items',
   isOfServed: false,
   listHead: (_, metadata) => ({ kind: 'PartialObjectMetadataList', apiVersion: META, metadata: metaOf(metadata) }),
-  item: (_, object) => partialOf(object),
+  writeItem: (_, entry, out) => writePartial(entry, out),
   alone: (_, object) => partialOf(object),
 };
 
+const partialHead = `{"kind":"PartialObjectMetadata","apiVersion":"${META}","metadata":`;
+const objectMeta = { kind: '', apiVersion: '', message: 'berth.meta.v1.ObjectMeta' };
+
+/** The same as partialOf, straight from the bytes. */
+function writePartial({ bytes }: Entry, out: JsonOutput): void {
+  out.ascii(partialHead);
+  writeJson(objectMeta, metadataBytes(bytes), out, true);
+  out.put(END);
+}
+
+/** "}" */
+const END = 0x7d;
+
 /** Rows of a table; ages count up to `now`. */
 export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
-  const rowOf = (kind: Kind, object: ApiObject): JsonObject => {
+  const cellsOf = ({ columns }: Kind, object: ApiObject): (string | number)[] => {
     const at = now();
-    const cells = kind.columns.map(({ type, cell }) => cellOf(type, cell(object, at), at));
+    return columns.map(({ type, cell }) => cellOf(type, cell(object, at), at));
+  };
+  const rowOf = (kind: Kind, object: ApiObject): JsonObject => {
+    const cells = cellsOf(kind, object);
     if (include === 'None') return { cells, object: null };
     return { cells, object: include === 'Object' ? toJson(kind, object) : partialOf(object) };
   };
@@ -64,18 +85,21 @@ export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
     items: 'rows',
     isOfServed: false,
     listHead: ({ kind }, metadata) => tableHead(kind, metaOf(metadata), true),
-    item: ({ kind }, object) => rowOf(kind, object),
+    writeItem(store, entry, out) {
+      // Not remembered: of a list of many the cells are all that is needed.
+      out.json(
+        `{"cells":${JSON.stringify(cellsOf(store.kind, decodeMessage<ApiObject>(store.kind.message, entry.bytes)))},"object":`,
+      );
+      if (include === 'None') out.ascii('null');
+      else if (include === 'Object') writeJson(store.kind, entry.bytes, out);
+      else writePartial(entry, out);
+      out.put(END);
+    },
     alone(kind, object, first) {
       const { resourceVersion = '' } = object.metadata ?? {};
       return { ...tableHead(kind, { resourceVersion }, first), rows: [rowOf(kind, object)] };
     },
   };
-}
-
-/** Writes an item of a list as JSON. As in Kubernetes, items of its own kinds leave out what the list says. */
-export function writeItem(form: ItemForm, store: KindStore, entry: Entry, out: JsonOutput): void {
-  if (form === wholeObjects && !store.served) writeJson(store.kind, entry.bytes, out, !isCustom(store.kind));
-  else out.json(JSON.stringify(form.item(store, shownIn(form, store, entry))));
 }
 
 /** An object of an event as JSON. */

@@ -30,6 +30,9 @@ const METADATA_BYTES = 1024;
 const ITEM_OVERHEAD = 8;
 /** Selecting needs decoding; between so many objects other calls get their turn. */
 const OBJECTS_PER_TURN = 500;
+/** So do they when objects have been written for so long, which is looked at after every few of them. */
+const TURN_MS = 5;
+const OBJECTS_PER_LOOK = 32;
 /** How many objects are read from the log at a time. */
 const STORED_BATCH = 500;
 /** How long a list waits for a version that has not come yet. */
@@ -221,6 +224,7 @@ async function fillPage(
   const items: Entry[] = [];
   let bytes = 0;
   let looked = 0;
+  let turnAt = performance.now();
   for await (const entries of source.entries) {
     for (const entry of entries) {
       if (!selection.everything && ++looked % OBJECTS_PER_TURN === 0) await turn();
@@ -230,6 +234,10 @@ async function fillPage(
       if (items.length > 0 && bytes + size > mostBytes) return { items, more: true };
       items.push(entry);
       bytes += size;
+      if (items.length % OBJECTS_PER_LOOK === 0 && performance.now() - turnAt > TURN_MS) {
+        await turn();
+        turnAt = performance.now();
+      }
     }
   }
   return { items, more: false };

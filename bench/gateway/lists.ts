@@ -3,6 +3,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { LeanConnection, type LeanTarget } from '../api/lean-connection.ts';
 import { listPods } from '../api/pod-lists.ts';
 import { atMost, type Figure, inParallel, median, note } from '../figure.ts';
+import { cpuSeconds } from '../process-costs.ts';
 import { type BothDoors, withBothDoors } from './both-doors.ts';
 import { realisticPod, runningStatus } from './realistic-pod.ts';
 
@@ -28,12 +29,18 @@ interface Times {
   readonly bytes: number;
 }
 
+/** With what the server's processor worked for it. */
+interface Measured extends Times {
+  readonly cpuMs: number;
+}
+
 /** Lists of 5,000 pods as clusters have them, in every form, in turns. */
 export function benchLists(say: (text: string) => void): Promise<Figure[]> {
   return withBothDoors(async (doors) => {
     await makePods(doors);
     const [grpc, http2] = await Promise.all([LeanConnection.open(doors.grpc), LeanConnection.open(doors.http)]);
     const http1 = await openHttp1(doors.http);
+    const pid = doors.berth.server.pid!;
     const ways: Readonly<Record<string, () => Promise<Times>>> = {
       grpc: async () => {
         const { items, firstMs, allMs, answers } = await listPods(grpc);
@@ -45,24 +52,31 @@ export function benchLists(say: (text: string) => void): Promise<Figure[]> {
       protobuf: () => listHttp2(http2, protobuf),
       table: () => listHttp2(http2, table),
     };
-    const times = Object.fromEntries(Object.keys(ways).map((way) => [way, [] as Times[]]));
+    const times = Object.fromEntries(Object.keys(ways).map((way) => [way, [] as Measured[]]));
     for (let round = -warmUp; round < lists; round++) {
       for (const [way, list] of Object.entries(ways)) {
+        const before = cpuSeconds([pid]);
         const each = await list();
-        if (round >= 0) times[way]!.push(each);
+        if (round >= 0) times[way]!.push({ ...each, cpuMs: (cpuSeconds([pid]) - before) * 1_000 });
       }
     }
     for (const connection of [grpc, http2]) connection.close();
     http1.destroy();
     for (const way of Object.keys(ways))
-      say(`${way}: ${ms(times[way]!).toFixed(1)} ms for ${(times[way]![0]!.bytes / 1e6).toFixed(1)} MB`);
+      say(
+        `${way}: ${ms(times[way]!).toFixed(1)} ms, ${cpuMs(times[way]!).toFixed(1)} ms of the server's processor, ` +
+          `for ${(times[way]![0]!.bytes / 1e6).toFixed(1)} MB`,
+      );
     return figuresOf(times);
   });
 }
 
 const ms = (times: readonly Times[]): number => median(times.map(({ allMs }) => allMs));
 
-function figuresOf(times: Readonly<Record<string, readonly Times[]>>): Figure[] {
+/** The mean: the system counts in hundredths of a second. */
+const cpuMs = (times: readonly Measured[]): number => times.reduce((sum, each) => sum + each.cpuMs, 0) / times.length;
+
+function figuresOf(times: Readonly<Record<string, readonly Measured[]>>): Figure[] {
   const whole = `list of ${podCount} pods`;
   const ratio = (way: string): number => median(times[way]!.map(({ allMs }, at) => allMs / times.grpc![at]!.allMs));
   const first = (way: string): number => median(times[way]!.map(({ firstMs, allMs }) => firstMs / allMs));
@@ -74,6 +88,8 @@ function figuresOf(times: Readonly<Record<string, readonly Times[]>>): Figure[] 
     atMost(`table ${whole} to gRPC's`, ratio('table'), 'x', mostTable),
     note(`JSON ${whole}`, ms(times.json!), 'ms'),
     note(`gRPC ${whole}`, ms(times.grpc!), 'ms'),
+    note(`server's processor for a JSON ${whole}`, cpuMs(times.json!), 'ms'),
+    note(`server's processor for a gRPC ${whole}`, cpuMs(times.grpc!), 'ms'),
   ];
 }
 
