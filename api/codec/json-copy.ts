@@ -207,12 +207,17 @@ export class JsonCopy extends WireInput {
     this.#out.ascii(`"${durationCodec.write({ seconds: this.#seconds, nanos: this.#nanos }) as string}"`);
   }
 
-  /** The times of objects in a list are often of one day, whose text is known. */
+  /** The times of objects in a list are often of few days, whose texts are known. */
   #second(seconds: number): void {
     const day = Math.floor(seconds / DAY_SECONDS);
-    if (day !== lastDay.day) lastDay = { day, text: `"${toRfc3339({ seconds }, 0).slice(0, 11)}` };
+    let text = days.get(day);
+    if (text === undefined) {
+      text = `"${toRfc3339({ seconds }, 0).slice(0, 11)}`;
+      if (days.size >= MOST_DAYS) days.clear();
+      days.set(day, text);
+    }
     const out = this.#out;
-    out.ascii(lastDay.text);
+    out.ascii(text);
     out.room(10);
     const rest = seconds - day * DAY_SECONDS;
     this.#twoDigits((rest / 3600) | 0);
@@ -244,4 +249,6 @@ export class JsonCopy extends WireInput {
   }
 }
 
-let lastDay = { day: -1, text: '' };
+/** By days since 1970: what stands before the time of day. */
+const days = new Map<number, string>();
+const MOST_DAYS = 100;

@@ -39,11 +39,13 @@ class PageForm implements ListForm {
   /** Where each item ends that was written. */
   readonly #ends: number[] = [];
 
-  constructor(store: KindStore, form: ItemForm, pageBytes: number) {
+  /** Writes into `out`, over the page before. */
+  constructor(store: KindStore, form: ItemForm, pageBytes: number, out: JsonOutput) {
     this.#store = store;
     this.#form = form;
     this.pageBytes = pageBytes;
-    this.#out = new JsonOutput(START_BYTES);
+    this.#out = out;
+    out.size = 0;
   }
 
   /** Writes it as well; the last one may not fit the page. */
@@ -76,8 +78,9 @@ export async function sendList({ store, namespace, options, form }: ListWish, wa
   const { verbs, chain, call, context, response, begin } = way;
   const isWhole = !options.limit;
   let next = options;
+  const out = new JsonOutput(START_BYTES);
   for (let isFirst = true; ; isFirst = false) {
-    const page = new PageForm(store, form, isWhole ? CHUNK_BYTES : MAX_PAGE_BYTES);
+    const page = new PageForm(store, form, isWhole ? CHUNK_BYTES : MAX_PAGE_BYTES, out);
     const wanted = { namespace, options: next };
     const prepared = chain.prepare(context, () => verbs.list(store, wanted, pageFormOf(page), context));
     const { bytes, warnings } = await prepared.run();
