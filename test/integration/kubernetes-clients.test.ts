@@ -82,6 +82,25 @@ describe("Debian's python3-kubernetes", () => {
   }, 120_000);
 });
 
+it("Debian's ruby-kubeclient writes, lists, watches, patches and reads logs", async () => {
+  expect(await seenBy('/usr/bin/ruby', program('session.rb'), kubeconfig)).toEqual({
+    updated: { x: '2' },
+    stale: ['Kubeclient::HttpError', 409],
+    patched: { x: '2', y: '3' },
+    merged: { y: '3' },
+    'json patched': { y: '4' },
+    applied: { z: '1' },
+    missing: ['Kubeclient::ResourceNotFoundError', 404],
+    taken: ['Kubeclient::HttpError', 409],
+    pages: [['b', 'c'], ['d']],
+    watched: ['ADDED watched', 'DELETED watched'],
+    deployment: 0,
+    log: 'third\n',
+    followed: 'first',
+    kinds: true,
+  });
+}, 120_000);
+
 describe.each(['endpoints', 'configmaps'])('Patroni with its state in %s', (kind) => {
   it('elects one leader, which renews, loses and releases the lock', async () => {
     const namespace = `patroni-${kind}`;
