@@ -107,7 +107,7 @@ export function applying(into: (namespace: string) => Promise<Kubectl>): void {
     const taken = await k.run('create configmap kube-root-ca.crt');
     expect(taken).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/ \(AlreadyExists\): .*"kube-root-ca.crt".* already exists\n$/),
+      stderr: expect.stringMatching(/: configmaps "kube-root-ca.crt" already exists\n$/),
     });
     expect((await k.run('create -f -', [], map('Wrong_Name', {}))).stderr).toMatch(
       /^The \w+ "Wrong_Name" is invalid: metadata\.name: [Ii]nvalid value:? "Wrong_Name": /,

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
@@ -157,18 +157,6 @@ function kubectlAt({ program, minor, nodeName, namespace, folder, env, note }: P
   };
 }
 
-function kubeconfig(dataDir: string, address: string): string {
-  const read = (name: string): string => readFileSync(join(dataDir, 'pki', name)).toString('base64');
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'berth', cluster: { server: `https://${address}`, 'certificate-authority-data': read('ca.crt') } }],
-    users: [{ name: 'admin', user: { 'client-certificate-data': read('admin.crt'), 'client-key-data': read('admin.key') } }],
-    contexts: [{ name: 'berth', context: { cluster: 'berth', user: 'admin' } }],
-    'current-context': 'berth',
-  });
-}
-
 /** A Berth with one node, and kubectl with a home of its own. */
 export async function openSession(program: string): Promise<Session> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-kubectl-'));
@@ -177,7 +165,7 @@ export async function openSession(program: string): Promise<Session> {
   const env = { PATH: process.env.PATH ?? '', HOME: folder, KUBECONFIG: config, BERTH_CONFIG: berth.config };
   const address = `127.0.0.1:${await freePort()}`;
   await berth.up('--kubernetes-listen', address);
-  writeFileSync(config, kubeconfig(berth.dataDir, address), { mode: 0o600 });
+  await berth.ok('kubeconfig', '--output', config);
   const commands = new Set<string>();
   let count = 0;
   const note = (word: string): void => {
