@@ -60,26 +60,20 @@ export async function openListeners(input: ListenersInput, signal: AbortSignal):
   const port = await listener.open(at);
   const address = `${at.slice(0, at.lastIndexOf(':'))}:${port}`;
   log.info({ address }, 'the API server is listening');
-  const attempt = async (): Promise<boolean> => {
+  const openBesides = async (): Promise<boolean> => {
     const besides = await listenBesides(address, advertise);
     if (besides === undefined) return false;
     await listener.open(besides);
     log.info({ address: besides }, 'the API server is listening for other machines');
     return true;
   };
-  const tryOnce = (): Promise<boolean> =>
-    attempt().catch((error: unknown) => {
-      log.warn({ err: error, advertise }, 'cannot listen at the advertised address: trying again');
-      return false;
-    });
-  const isOpen = await tryOnce();
-  if (!isOpen && advertise !== undefined) void retry(tryOnce, signal);
   const forHttp = { certificates, door: api.door, arrivals: api.arrivals, bounds, tls: input.tls, advertise, log };
   const http = await openForKubernetes(input, forHttp).catch(async (error: unknown) => {
     endRenewals();
     await listener.drain(0);
     throw error;
   });
+  await Promise.all([openBesides, http?.openBesides].map((open) => keepTrying(open, input, signal)));
   const drain = async (graceMs: number): Promise<void> => {
     endRenewals();
     await Promise.all([listener.drain(graceMs), http?.drain(graceMs)]);
@@ -104,6 +98,21 @@ async function openForKubernetes(
     options.log.warn({ address: listen }, "Kubernetes' clients are not served: another program listens at the default address");
     return undefined;
   }
+}
+
+/** Tries once, and from there on until it is open or the signal aborts: a machine may get its address later. */
+async function keepTrying(
+  open: (() => Promise<boolean>) | undefined,
+  { advertise, log }: Pick<ListenersInput, 'advertise' | 'log'>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (open === undefined || advertise === undefined) return;
+  const tryOnce = (): Promise<boolean> =>
+    open().catch((error: unknown) => {
+      log.warn({ err: error, advertise }, 'cannot listen at the advertised address: trying again');
+      return false;
+    });
+  if (!(await tryOnce())) void retry(tryOnce, signal);
 }
 
 async function retry(tryOnce: () => Promise<boolean>, signal: AbortSignal): Promise<void> {

@@ -34,6 +34,8 @@ export interface HttpListenerOptions {
 export interface HttpListener {
   /** With the real port. */
   readonly address: string;
+  /** Listens at the advertised address, too, where that is this machine's; answers whether it does. */
+  openBesides(): Promise<boolean>;
   /** Takes no new requests, lets running ones end for so long, then cuts them. */
   drain(graceMs: number): Promise<void>;
 }
@@ -58,18 +60,16 @@ export async function openHttpListener(options: HttpListenerOptions): Promise<Ht
   const address = `${listen.slice(0, listen.lastIndexOf(':'))}:${port}`;
   log.info({ address }, "the API server is listening for Kubernetes' clients");
   door.addresses = [address];
-  const besides = await listenBesides(address, advertise);
-  if (besides !== undefined)
-    await bounded.open(besides).then(
-      () => {
-        door.addresses = [address, besides];
-        log.info({ address: besides }, "the API server is listening for Kubernetes' clients of other machines");
-      },
-      (error: unknown) =>
-        log.warn({ err: error, address: besides }, "Kubernetes' clients of other machines do not reach the server"),
-    );
   return {
     address,
+    async openBesides() {
+      const besides = await listenBesides(address, advertise);
+      if (besides === undefined) return false;
+      await bounded.open(besides);
+      door.addresses = [address, besides];
+      log.info({ address: besides }, "the API server is listening for Kubernetes' clients of other machines");
+      return true;
+    },
     async drain(graceMs) {
       endRenewals();
       bounded.close();

@@ -239,10 +239,10 @@ async function sayNext(dataDir: string, listen: string, steps: Steps): Promise<v
   steps.say(
     [
       '\nNext:',
-      '  berth get nodes          this machine as a node',
+      '  berth get nodes           this machine as a node',
       service?.manager === 'systemd' ? '  systemctl status berth-server berth-agent' : `  /etc/init.d/berth status what runs`,
       ...forKubectl,
-      '  berth token create       print what to run on another machine ("berth join" or "berth install agent")',
+      '  berth token create        print what to run on another machine ("berth join" or "berth install agent")',
       `  berth uninstall${elsewhere}          end the services; data and containers stay`,
     ].join('\n'),
   );

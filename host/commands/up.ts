@@ -376,12 +376,12 @@ async function sayNext({ dataDir, before, settings, steps }: Run): Promise<void>
   steps.say(
     [
       '\nNext:',
-      '  berth get nodes          this machine as a node: what it has and what it uses (-o wide)',
-      '  berth apply -f FILE      run what a manifest says',
-      '  berth get pods -A -w     see what runs, as it changes',
+      '  berth get nodes           this machine as a node: what it has and what it uses (-o wide)',
+      '  berth apply -f FILE       run what a manifest says',
+      '  berth get pods -A -w      see what runs, as it changes',
       ...forKubectl,
-      '  berth token create       print what to run on another machine, which then joins this one',
-      '  berth down               stop Berth; containers go on running',
+      '  berth token create        print what to run on another machine, which then joins this one',
+      '  berth down                stop Berth; containers go on running',
       ...pathHint(process.argv[1] ?? '', process.env.PATH ?? ''),
     ].join('\n'),
   );

@@ -15,7 +15,11 @@ afterAll(() => berth.purge());
 
 const launcher = fileURLToPath(new URL('../../bin/berth', import.meta.url));
 const up = (...args: string[]) =>
-  berth.berth(['up', '--detach', '--data-dir', berth.dataDir, '--listen', berth.address, '--node-name', berth.nodeName, ...args]);
+  berth.berth([
+    ...['up', '--detach', '--data-dir', berth.dataDir, '--listen', berth.address, '--node-name', berth.nodeName],
+    ...['--kubernetes-listen', '127.0.0.1:0'],
+    ...args,
+  ]);
 const pids = () => [berth.pid('server'), berth.pid('agent')];
 
 describe('berth up on a machine that is not ready for it', () => {
@@ -78,6 +82,9 @@ describe('berth up', () => {
     expect(stdout).toContain(`ok: API server on ${berth.address}\n`);
     expect(stdout).toContain(`ok: node ${berth.nodeName} is ready`);
     expect(stdout).toContain('Next:\n  berth get nodes');
+    const [, door] = /^ok: Kubernetes' API on (127\.0\.0\.1:\d+)$/m.exec(stdout) ?? [];
+    expect(stdout).toContain('\n  berth kubeconfig --merge  ');
+    expect(await berth.ok('kubeconfig')).toContain(`      server: https://${door}\n`);
     expect(await berth.ok('get', 'nodes')).toMatch(new RegExp(`${berth.nodeName} +Ready `));
   });
 

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
+import { connect, createServer, type Server } from 'node:net';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { readServerVersion } from '../../cli/version/show-versions.ts';
@@ -35,6 +35,19 @@ it('is told with the version, with its real port; none where it is off', async (
   expect(open.info.kubernetes).toMatch(/^127\.0\.0\.1:[1-9]\d*$/);
   expect(await addressesOf(open)).toEqual([open.info.kubernetes]);
   expect(await addressesOf(await start())).toEqual([]);
+});
+
+const ownAddress = Object.values(networkInterfaces())
+  .flatMap((list) => list ?? [])
+  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+
+it.skipIf(ownAddress === undefined)('is at the advertised address, too, which another machine is told', async () => {
+  const server = await start({ kubernetesListen: '127.0.0.1:0', advertise: ownAddress });
+  const port = server.info.kubernetes!.split(':')[1]!;
+  expect(await addressesOf(server)).toEqual([`127.0.0.1:${port}`, `${ownAddress}:${port}`]);
+  const socket = connect(Number(port), ownAddress);
+  await once(socket, 'connect');
+  socket.destroy();
 });
 
 it('goes on without it, with a warning, where another program has the default address', async () => {
