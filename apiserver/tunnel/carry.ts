@@ -59,11 +59,13 @@ export async function joinStream(
   peer: StreamPeer,
   signal: AbortSignal,
 ): Promise<void> {
+  let hasEnded = false;
   try {
     // Input that cannot be delivered any more is of no interest: what counts is how the stream ends.
     if (peer.input && input !== undefined) forwardInput(peer.input, stream, input).catch(() => {});
     await forwardOutput(stream, output, peer, signal);
+    hasEnded = true;
   } finally {
-    stream.close();
+    stream.close(!hasEnded);
   }
 }

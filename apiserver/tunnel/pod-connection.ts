@@ -72,7 +72,7 @@ class PodConnection extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    if (!this.#isClosed) this.#stream.close();
+    if (!this.#isClosed) this.#stream.close(!this.readableEnded);
     this.#isClosed = true;
     done(error);
   }

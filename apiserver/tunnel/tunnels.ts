@@ -9,8 +9,11 @@ import { abortable } from './abortable.ts';
 export interface ServedStream {
   readonly frames: AsyncIterableIterator<Buffer>;
   send(frame: Buffer): Promise<void>;
-  /** Ends the agent's call; called once, by the opener of the stream. */
-  close(): void;
+  /**
+   * Ends the agent's call; called once, by the opener of the stream. `isCut`: at once, whatever the agent has not read,
+   * which hides a normal end from it.
+   */
+  close(isCut?: boolean): void;
 }
 
 /** A node's control stream. */
@@ -86,9 +89,9 @@ export class Tunnels {
     const leave = this.enter(flow);
     try {
       const stream = await this.ask(node, link, request, signal);
-      const close = (): void => {
+      const close = (isCut?: boolean): void => {
         leave();
-        stream.close();
+        stream.close(isCut);
       };
       return { ...stream, close };
     } catch (error) {

@@ -98,6 +98,8 @@ export class SpdyClient {
   readonly pings: number[] = [];
   /** Resolves when the server has closed. */
   readonly closed: Promise<void>;
+  /** Resolves when frames are read again. */
+  #reading: Promise<void> = Promise.resolve();
   readonly #deflate = createDeflate({ dictionary: headerDictionary, level: 9 });
   #next = 1;
 
@@ -129,6 +131,11 @@ export class SpdyClient {
     this.way.write(controlFrame(frameTypes.ping, 0, uint32(id)));
   }
 
+  /** Takes no frame more: what comes fills the connection. */
+  pauseReading(): void {
+    this.#reading = new Promise(() => {});
+  }
+
   close(): void {
     this.way.destroy();
   }
@@ -144,6 +151,7 @@ export class SpdyClient {
   async #read(): Promise<void> {
     try {
       for await (const frame of readFrames(this.way)) {
+        await this.#reading;
         if (frame.of === 'goAway') continue;
         if (frame.of === 'ping') {
           this.pings.push(frame.id);

@@ -1,3 +1,4 @@
+import { constants } from 'node:http2';
 import { badRequest, failedPrecondition } from '../../../api/errors/index.ts';
 import type { ControlRequest, ServeRequest } from '../../../api/generated/types.ts';
 import { type Identity, isMaster, nodeNameOf } from '../../authn/identity.ts';
@@ -6,6 +7,7 @@ import { fromStatus } from '../../tunnel/node-error.ts';
 import type { Tunnels } from '../../tunnel/tunnels.ts';
 import type { CallContext } from '../../verbs/call-context.ts';
 import type { CallPipeline } from '../call-pipeline.ts';
+import { http2StreamOf } from '../caller.ts';
 import { serviceDefinition } from '../definitions.ts';
 import { type Duplex, framesOf, keepLittleUnread, send } from './duplex.ts';
 
@@ -69,7 +71,11 @@ async function serve(tunnels: Tunnels, call: Duplex, context: CallContext): Prom
     : decodeStrictly<ServeRequest>('berth.node.v1.ServeRequest', first.value, 'frame').streamId;
   if (!streamId) throw badRequest('the first frame of Serve must name the stream');
   await new Promise<void>((resolve, reject) => {
-    const stream = { frames, send: (frame: Buffer) => send(call, frame, context.signal), close: resolve };
+    const close = (isCut = false): void => {
+      if (isCut) http2StreamOf(call)?.close(constants.NGHTTP2_CANCEL);
+      resolve();
+    };
+    const stream = { frames, send: (frame: Buffer) => send(call, frame, context.signal), close };
     context.signal.addEventListener('abort', () => resolve());
     if (tunnels.serve(streamId, (node) => mayBeNode(context.identity, node), stream)) return;
     reject(failedPrecondition('StreamNotWanted', `no session waits for stream "${streamId}"`));

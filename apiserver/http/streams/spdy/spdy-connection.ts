@@ -116,6 +116,8 @@ export class SpdyConnection {
     this.#way = way;
     this.#options = options;
     way.on('error', () => way.destroy());
+    // Each write waits for it, of as many streams as there are.
+    way.setMaxListeners(0);
   }
 
   /** Reads until the client is gone, or speaks no SPDY. Never throws. */
