@@ -1,4 +1,15 @@
-import { type Document, LineCounter, parseAllDocuments, type ScalarTag, type Tags } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Pair,
+  parseAllDocuments,
+  type ScalarTag,
+  type Tags,
+} from 'yaml';
 import { isTooDeep, tooDeepText } from '../meta/json-depth.ts';
 import { DocumentLines, type Place, pathText } from './yaml-lines.ts';
 import { syntaxProblem } from './yaml-syntax.ts';
@@ -59,11 +70,15 @@ export function parseDocuments(text: string): ParsedDocument[] {
   }
 }
 
-export function readDocument(parsed: ParsedDocument): DocumentValue {
+/**
+ * What a document says. With `keepsDuplicates` a field may stand in a map twice, and the value is a text of JSON that
+ * has it twice.
+ */
+export function readDocument(parsed: ParsedDocument, { keepsDuplicates = false } = {}): DocumentValue {
   const tooDeep = unreadable([{ place: parsed.lines.placeOf([]), path: '', reason: `it ${tooDeepText}` }]);
   if (parsed.isTooDeep) return tooDeep;
   try {
-    const read = readValue(parsed);
+    const read = readValue(parsed, keepsDuplicates);
     return read.kind === 'value' && isTooDeep(read.value) ? tooDeep : read;
   } catch (error) {
     if (error instanceof RangeError) return tooDeep;
@@ -71,24 +86,41 @@ export function readDocument(parsed: ParsedDocument): DocumentValue {
   }
 }
 
-function readValue({ document, lines }: ParsedDocument): DocumentValue {
+function readValue({ document, lines }: ParsedDocument, keepsDuplicates: boolean): DocumentValue {
   // The library ran out of stack and caught that itself.
   if (document.errors.some(({ code }) => code === 'RESOURCE_EXHAUSTION')) throw new RangeError(tooDeepText);
   const syntax = syntaxProblem(document);
   if (syntax) return unreadable([{ place: lines.placeAt(syntax.offset), path: '', reason: syntax.reason }]);
-  const bad = lines.badKeys();
+  const all = lines.badKeys();
+  const bad = keepsDuplicates ? all.filter(({ found }) => found !== 'duplicate') : all;
   if (bad.length > 0) {
     const reason = { duplicate: 'the field stands here twice', 'not a word': 'a name is expected, found a list or an object' };
     return unreadable(bad.map(({ place, path, found }) => ({ place, path: pathText(path), reason: reason[found] })));
   }
   try {
     // Resolving aliases may fail: too many of them, or one that refers to nothing.
-    return { kind: 'value', value: document.toJS() };
+    const value: unknown = document.toJS();
+    if (!keepsDuplicates) return { kind: 'value', value };
+    if (isTooDeep(value)) throw new RangeError(tooDeepText);
+    return { kind: 'value', value: all.length > 0 ? textOf(document.contents, document) : JSON.stringify(value) };
   } catch (error) {
     if (error instanceof RangeError) throw error;
     return unreadable([{ place: lines.placeOf([]), path: '', reason: (error as Error).message }]);
   }
 }
+
+/** A node as JSON, with all members of its maps. What others refer to is written out, but for what it has twice. */
+function textOf(node: unknown, document: Document.Parsed): string {
+  if (isSeq(node)) return `[${node.items.map((item) => textOf(item, document)).join(',')}]`;
+  if (isMap(node) && !node.items.some(isMerge)) {
+    const members = node.items.map(({ key, value }) => `${JSON.stringify(nameOf(key))}:${textOf(value, document)}`);
+    return `{${members.join(',')}}`;
+  }
+  return JSON.stringify(isNode(node) ? node.toJS(document) : (node ?? null));
+}
+
+const nameOf = (key: unknown): string => String(isScalar(key) ? key.value : key);
+const isMerge = ({ key }: Pair): boolean => nameOf(key) === '<<';
 
 function unreadable(problems: readonly DocumentProblem[]): DocumentValue {
   return { kind: 'unreadable', problems };

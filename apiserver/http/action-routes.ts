@@ -1,5 +1,5 @@
 import { encodeMessage } from '../../api/codec/message.ts';
-import { ApiError, asApiError, notFound, unimplemented } from '../../api/errors/index.ts';
+import { ApiError, asApiError, type FieldViolation, notFound, unimplemented } from '../../api/errors/index.ts';
 import type { Binding, Eviction, Namespace, TokenRequest, WriteOptions } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
@@ -7,8 +7,10 @@ import type { AccountTokens } from '../authn/accounts/account-tokens.ts';
 import type { TokenKeys } from '../authn/accounts/token-keys.ts';
 import { decodeObject, parseJson } from '../registry/decode.ts';
 import type { NodeSums } from '../registry/node-sums.ts';
+import { isLenient, leftOutWarnings } from '../registry/prune.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { CallContext } from '../verbs/call-context.ts';
+import { fieldValidationOf } from '../verbs/call-write.ts';
 import type { PreparedCall } from '../verbs/prepared-call.ts';
 import { answerReview, type ReviewKind, type Reviews, type ReviewTokens, reviewPackages } from '../verbs/reviews.ts';
 import { prepareBind, prepareEvict, prepareFinalize } from '../verbs/special-writes.ts';
@@ -181,9 +183,10 @@ function readBodyOf<T extends ApiObject>(
 ): { readonly object: T; readonly options: WriteOptions } {
   const options = writeOptionsOf(query);
   const { bytes, format } = objectBody(mediaTypeOf(request), body, kind);
-  const unknown: string[] | undefined = options.fieldValidation === 'Strict' ? undefined : [];
-  const object = decodeObject(kind, bytes, format, unknown) as T;
-  if (options.fieldValidation === 'Warn') for (const path of unknown ?? []) call.warn(`unknown field "${path}"`);
+  const fieldValidation = fieldValidationOf(options.fieldValidation);
+  const leftOut: FieldViolation[] | undefined = isLenient(options) ? [] : undefined;
+  const object = decodeObject(kind, bytes, format, { fieldValidation, leftOut }) as T;
+  for (const warning of leftOutWarnings(leftOut, fieldValidation)) call.warn(warning);
   return { object, options };
 }
 

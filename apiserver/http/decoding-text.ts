@@ -22,13 +22,16 @@ export function decodingText(object: ReadMessage, violations: readonly FieldViol
 const unquoted = (text: string): string => text.replace(/^"|"$/g, '');
 
 /** Why what a patch makes could not be read: the patch is called wrong as a whole. */
-export function patchingText(
-  { patch, ...object }: ReadMessage & { readonly patch: string },
-  violations: readonly FieldViolation[],
-): string {
+export const patchingText = (parts: ReadPatch, violations: readonly FieldViolation[]): string =>
+  ` "" is invalid: patch: ${patchedText(parts, violations)}`;
+
+type ReadPatch = ReadMessage & { readonly patch: string };
+
+/** The same without the path of the field. */
+export function patchedText({ patch, ...object }: ReadPatch, violations: readonly FieldViolation[]): string {
   const wrong = violations.find((each) => strictText(each) === undefined);
   const why = wrong === undefined ? decodingText(object, violations) : wrongText(object, wrong);
-  return ` "" is invalid: patch: Invalid value: ${JSON.stringify(patch)}: ${why}`;
+  return `Invalid value: ${JSON.stringify(patch)}: ${why}`;
 }
 
 /** A wrong type as Go's decoder says it; any other rule with the path of the field. */

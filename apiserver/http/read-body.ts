@@ -2,7 +2,7 @@ import type { ServerHttp2Session } from 'node:http2';
 import { ApiError, badRequest, callCancelled } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { Arrivals } from '../connections/arrivals.ts';
-import { readYaml } from '../registry/read-yaml.ts';
+import { yamlToJson } from '../registry/read-yaml.ts';
 import type { HttpRequest, HttpResponse } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
 import { hasBody } from './unread-request.ts';
@@ -32,7 +32,7 @@ export async function readBody(way: BodyWay): Promise<Buffer> {
   if (Number(headers['content-length'] ?? 0) > MOST_BYTES) throw tooLarge();
   if (way.isUpgrade && hasBody(way.request)) throw badRequest('a request that asks for another protocol may have no body');
   const body = way.isUpgrade ? Buffer.alloc(0) : await collect(way);
-  return mediaTypeOf(way.request) === YAML ? Buffer.from(JSON.stringify(await readYaml(body, 'body'))) : body;
+  return mediaTypeOf(way.request) === YAML ? Buffer.from(await yamlToJson(body, 'body')) : body;
 }
 
 const tooLarge = (): ApiError =>

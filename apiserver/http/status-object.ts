@@ -1,4 +1,5 @@
 import type { ApiError, ErrorCode, ErrorReason } from '../../api/errors/index.ts';
+import { patchedText } from './decoding-text.ts';
 import { causeField, type StatusSubject, statusText, subjectOf, violationText } from './status-text.ts';
 
 /** Kubernetes' `Status`, the answer of a request that failed. */
@@ -101,8 +102,9 @@ export function statusOf(error: ApiError, about: StatusSubject = {}): StatusObje
   const { retryAfterMs, continueToken } = error;
   const { name, group, kind, resource } = subject;
   const what = reason === 'Invalid' && error.violations.length > 0 && kind !== '' ? kind : resource;
+  const isNamed = named.has(reason) && error.parts?.of !== 'patching';
   const details: StatusDetails = {
-    ...(named.has(reason) ? { ...(name && { name }), ...(group && { group }), ...(what && { kind: what }) } : {}),
+    ...(isNamed ? { ...(name && { name }), ...(group && { group }), ...(what && { kind: what }) } : {}),
     ...(causes.length > 0 ? { causes } : {}),
     ...(retryAfterMs === undefined ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1_000)) }),
   };
@@ -124,6 +126,8 @@ type Causes = NonNullable<StatusDetails['causes']>;
 function causesOf(error: ApiError, reason: ErrorReason): Causes {
   const { parts, violations, message } = error;
   if (parts?.of === 'decoding' || parts?.of === 'access') return [];
+  if (parts?.of === 'text' && parts.reason !== undefined) return [];
+  if (parts?.of === 'patching') return [{ reason: 'FieldValueInvalid', message: patchedText(parts, violations), field: 'patch' }];
   const told = parts?.of === 'forbidden' ? (parts.causes ?? violations) : violations;
   const causes = told.slice(0, MOST_CAUSES).map((each) => {
     const field = causeField(each);

@@ -1,13 +1,14 @@
-import { fromJson, toJson } from '../../api/codec/json.ts';
-import { badRequest, type FieldViolation } from '../../api/errors/index.ts';
+import { readObject, toJson, undecodable } from '../../api/codec/json.ts';
+import { ApiError, badRequest, FIELD_UNKNOWN, type FieldViolation } from '../../api/errors/index.ts';
 import { forbidden, required } from '../../api/errors/violations.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { isJsonObject, type Json, type JsonObject, setMember } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
+import { duplicatesIn } from './decode.ts';
 import { checkJsonElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
-import { pruneSent } from './prune.ts';
+import { leftOutWarnings, pruneSent } from './prune.ts';
 import { readYaml } from './read-yaml.ts';
 import { asStored, servedKind } from './store-version.ts';
 import type { WriteContext } from './write-context.ts';
@@ -36,11 +37,28 @@ export async function readConfig(
   checkHead(kind, sent);
   const document = withName(sent, at);
   checkJsonElements(kind, document, store.subject(at));
-  const object = fromJson<AnyObject>(kind, document);
-  const warnings = kind === store.kind ? pruneSent(store, object, context) : [];
+  const twice = duplicatesIn(bytes, sent, context);
+  if (twice.length > 0 && context.fieldValidation === 'Strict') throw undecodable(kind, document, twice);
+  const object = readTyped(kind, document);
+  const told = leftOutWarnings(twice, context.fieldValidation);
+  const warnings = [...told, ...(kind === store.kind ? pruneSent(store, object, context) : [])];
   if (kind === store.served) return { document: storedDocument(store, document, object), warnings };
   const stored = toJson(kind, object);
   return { document: storedForm(kind.prune ? pruned(document, stored) : document, stored) as JsonObject, warnings };
+}
+
+/** An apply knows no leniency: it could not say what the fields that it does not know belong to. */
+function readTyped(kind: Kind, document: JsonObject): AnyObject {
+  const { value, violations } = readObject<AnyObject>(kind, document);
+  if (violations.length === 0) return value;
+  const { namespace, name } = document.metadata as { namespace?: string; name?: string };
+  const unknown = violations.find(({ reason }) => reason === FIELD_UNKNOWN);
+  const error = undecodable(kind, document, violations);
+  if (unknown === undefined) throw error;
+  const { code, reason, message, subject } = error;
+  const object = `${namespace ?? ''}/${name}; ${kind.apiVersion}, Kind=${kind.kind}`;
+  const text = `failed to create typed patch object (${object}): .${unknown.field}: field not declared in schema`;
+  throw new ApiError(code, reason, message, { violations, subject, parts: { of: 'text', message: text, reason: 'BadRequest' } });
 }
 
 /** The document without what was pruned: kinds with a schema of users' own are stored as the JSON that was sent. */

@@ -1,15 +1,17 @@
 import type { Type } from 'protobufjs';
 import { messageType } from '../../api/codec/descriptors.ts';
-import { fromJson, readObject, subjectOf, undecodable } from '../../api/codec/json.ts';
+import { findDuplicates } from '../../api/codec/duplicate-keys.ts';
+import { readObject, subjectOf, undecodable } from '../../api/codec/json.ts';
 import { decodeForeign } from '../../api/codec/message.ts';
 import { findUnsayable } from '../../api/codec/value-checks.ts';
 import { LENGTH_DELIMITED } from '../../api/codec/wire-format.ts';
 import { WireReader } from '../../api/codec/wire-reader.ts';
 import { ApiError, badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
-import { FIELD_UNKNOWN, unknownField } from '../../api/errors/violations.ts';
+import { duplicateField, FIELD_UNKNOWN, unknownField } from '../../api/errors/violations.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { isTooDeep, tooDeepText } from '../../api/meta/json-depth.ts';
 import { checkElements, checkJsonElements } from './kind-bounds.ts';
+import type { WriteContext } from './write-context.ts';
 
 interface KnownField {
   readonly name: string;
@@ -93,36 +95,64 @@ export function decodeStrictly<T extends object>(messageName: string, bytes: Uin
   } catch (error) {
     throw badRequest(`cannot decode the ${what}: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (violations.length > 0) throw invalid({ kind: what }, violations);
+  const parts = { of: 'decoding', kind: what, apiVersion: 'v1', message: messageName } as const;
+  if (violations.length > 0) throw invalid({ kind: what }, violations, parts);
   return value;
+}
+
+/** How strictly an object is read. */
+export interface Reading {
+  /** Absent: fields that the kind does not have are refused, and of a member that comes twice the last counts. */
+  readonly fieldValidation?: WriteContext['fieldValidation'];
+  /**
+   * Where what is left out is noted, instead of refused: fields that the kind does not have, and what stands before
+   * another of the same name.
+   */
+  readonly leftOut?: FieldViolation[] | undefined;
 }
 
 /**
  * Decodes an object of a write from either of its forms; what one of them refuses, the other does too. One with too
- * many elements is refused before it is decoded. With `unknown` fields that the kind does not have are left out, and
- * their paths noted there, where the form names them.
+ * many elements is refused before it is decoded.
  */
-export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' | 'json', unknown?: string[]): ApiObject {
+export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' | 'json', reading: Reading = {}): ApiObject {
   if (format === 'json') {
     const json = parseJson(bytes, kind.singular);
     checkJsonElements(kind, json, subjectOf(kind, json));
-    return objectFromJson(kind, json, unknown);
+    return objectFromJson(kind, json, reading, duplicatesIn(bytes, json, reading));
   }
   refuseElements(kind, bytes);
-  const object = unknown
+  const object = reading.leftOut
     ? decodeLeniently<ApiObject>(kind.message, bytes, kind.singular)
     : decodeStrictly<ApiObject>(kind.message, bytes, kind.singular);
   requireSayable(kind, object);
   return object;
 }
 
-/** The same of JSON that is read already. */
-export function objectFromJson<T extends ApiObject>(kind: Kind, json: unknown, unknown?: string[]): T {
-  if (!unknown) return fromJson<T>(kind, json);
-  const { value, violations } = readObject<T>(kind, json);
-  const wrong = violations.filter(({ reason }) => reason !== FIELD_UNKNOWN);
-  if (wrong.length > 0) throw undecodable(kind, json, violations);
-  unknown.push(...violations.map(({ field }) => field));
+/** The members that a text of JSON has twice, where the writer wants to hear of them. */
+export function duplicatesIn(
+  bytes: Uint8Array,
+  json: unknown,
+  { fieldValidation }: Pick<Reading, 'fieldValidation'>,
+): FieldViolation[] {
+  if (fieldValidation !== 'Strict' && fieldValidation !== 'Warn') return [];
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  return findDuplicates(text, json).map((path) => duplicateField(path));
+}
+
+/** The same of JSON that is read already; `twice` is what its text has twice. */
+export function objectFromJson<T extends ApiObject>(
+  kind: Kind,
+  json: unknown,
+  { fieldValidation, leftOut }: Reading = {},
+  twice: readonly FieldViolation[] = [],
+): T {
+  const { value, violations: found } = readObject<T>(kind, json);
+  const violations = [...twice, ...found];
+  if (violations.length === 0) return value;
+  const isOnlyStrict = found.every(({ reason }) => reason === FIELD_UNKNOWN);
+  if (!isOnlyStrict || (found.length > 0 && !leftOut) || fieldValidation === 'Strict') throw undecodable(kind, json, violations);
+  leftOut?.push(...violations);
   return value;
 }
 

@@ -1,13 +1,13 @@
 import { toJson } from '../../api/codec/json.ts';
 import { strategicMerge } from '../../api/codec/strategic-merge.ts';
-import { badRequest, invalid } from '../../api/errors/index.ts';
+import { ApiError, badRequest, type FieldViolation, invalid, shortened } from '../../api/errors/index.ts';
 import { forbidden } from '../../api/errors/violations.ts';
 import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { applyJsonPatch, parseJsonPatch } from '../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
 import { APPLY_TYPES } from './apply-config.ts';
-import { objectFromJson, parseJson } from './decode.ts';
+import { duplicatesIn, objectFromJson, parseJson } from './decode.ts';
 import { checkJsonElements, mostElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { applyMergingConditions } from './merge-conditions.ts';
@@ -34,6 +34,8 @@ export interface PatchInput {
 /** A patch that was read: how it changes an object's JSON form, and what it says of the metadata. */
 interface ReadPatch {
   readonly metadata: JsonObject;
+  /** What its text has twice, where the writer wants to hear of it. */
+  readonly twice: readonly FieldViolation[];
   apply(before: JsonObject): JsonObject;
 }
 
@@ -47,18 +49,23 @@ export async function patchObject(store: KindStore, input: PatchInput, context: 
   const target = writeTargetOf(store, input.subresource);
   if (isCustom(store.kind) && input.type === TYPES.strategic) throw noStrategicPatch(store);
   const served = servedKind(store);
-  const { metadata, apply } = readPatch({ message: served.message, target }, input, context);
+  const { metadata, twice, apply } = readPatch({ message: served.message, target }, input, context);
   checkIdentity(store, input.at, metadata);
   const warnings = new Set<string>();
   const compute = (previous: AnyObject, current: Current): AnyObject => {
     if (typeof metadata.uid === 'string') checkUid(store.subject(input.at), metadata.uid, previous);
     const patched = apply(versionedJson(store, previous, current));
     checkJsonElements(served, patched, store.subject(input.at), mostElements(store.kind, current.bytes));
-    const unknownFields = isLenient(context, store.kind) ? [] : undefined;
-    const sent = asStored(store, objectFromJson<AnyObject>(served, patched, unknownFields));
+    const leftOut = isLenient(context) ? [] : undefined;
+    const reading = { fieldValidation: context.fieldValidation, leftOut };
+    const sent = asStored(
+      store,
+      readPatched(input, () => objectFromJson<AnyObject>(served, patched, reading, twice)),
+    );
     store.checkVersion(input.at, current, sent.metadata?.resourceVersion);
     const told = target === 'object' ? (store.kind.warnings?.(sent) ?? []) : [];
-    for (const warning of [...told, ...pruneSent(store, sent, { ...context, unknownFields })]) warnings.add(warning);
+    const pruned = readPatched(input, () => pruneSent(store, sent, { ...context, leftOut }));
+    for (const warning of [...told, ...pruned]) warnings.add(warning);
     return nextVersion(store, target, sent, previous);
   };
   const resourceVersion = typeof metadata.resourceVersion === 'string' ? metadata.resourceVersion : undefined;
@@ -66,6 +73,21 @@ export async function patchObject(store: KindStore, input: PatchInput, context: 
   const bytes = await store.change(input.at, { context, verb, resourceVersion, compute });
   return { bytes, warnings: [...warnings] };
 }
+
+/** Runs a step that reads what a patch made of an object: its error says that the patch is wrong. */
+export function readPatched<T>({ patch }: PatchInput, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.parts?.of !== 'decoding') throw error;
+    const { code, reason, message, violations, subject, parts } = error;
+    const text = shortened(Buffer.from(patch).toString('utf8'), MOST_SHOWN);
+    throw new ApiError(code, reason, message, { violations, subject, parts: { ...parts, of: 'patching', patch: text } });
+  }
+}
+
+/** In characters: of a patch, in the error that it is wrong. */
+const MOST_SHOWN = 1024;
 
 /** As Kubernetes refuses it: the schema says nothing of how lists are merged by it. */
 function noStrategicPatch({ kind }: KindStore): Error {
@@ -84,24 +106,26 @@ function versionedJson(store: KindStore, previous: AnyObject, { revision }: Curr
 export function readPatch(
   { message, target }: { readonly message: string; readonly target: WriteTarget },
   { type, patch: bytes }: PatchInput,
-  { mergesConditions }: WriteContext,
+  { mergesConditions, fieldValidation }: WriteContext,
 ): ReadPatch {
   if (!Object.values<string>(TYPES).includes(type))
     throw badRequest(
       `cannot patch: the type "${type}" is not supported, use one of ${[...Object.values(TYPES), ...APPLY_TYPES].join(', ')}`,
     );
   const patch = parseJson(bytes, 'patch') as Json;
-  if (type === TYPES.json) return readJsonPatch(target, patch);
+  const twice = duplicatesIn(bytes, patch, { fieldValidation });
+  if (type === TYPES.json) return { ...readJsonPatch(target, patch), twice };
   if (!isJsonObject(patch)) throw badRequest('cannot patch: a merge patch is a JSON object');
   const metadata = isJsonObject(patch.metadata) ? patch.metadata : {};
   const changes = target === 'status' ? ofStatus(patch) : patch;
-  if (type === TYPES.strategic) return { metadata, apply: (before) => strategicMerge(message, before, changes) };
-  if (target === 'status' && mergesConditions) return { metadata, apply: (before) => applyMergingConditions(before, changes) };
-  return { metadata, apply: (before) => mergePatch(before, changes) as JsonObject };
+  if (type === TYPES.strategic) return { metadata, twice, apply: (before) => strategicMerge(message, before, changes) };
+  if (target === 'status' && mergesConditions)
+    return { metadata, twice, apply: (before) => applyMergingConditions(before, changes) };
+  return { metadata, twice, apply: (before) => mergePatch(before, changes) as JsonObject };
 }
 
 /** What the operations say of name, namespace and uid is judged like the metadata of a merge patch. */
-function readJsonPatch(target: WriteTarget, patch: Json): ReadPatch {
+function readJsonPatch(target: WriteTarget, patch: Json): Omit<ReadPatch, 'twice'> {
   const operations = parseJsonPatch(patch);
   const metadata: JsonObject = {};
   for (const operation of operations) {

@@ -1,7 +1,5 @@
-import { invalid } from '../../api/errors/index.ts';
-import { unknownField } from '../../api/errors/violations.ts';
-import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
-import type { Kind } from '../../api/kinds/kind.ts';
+import { undecodable } from '../../api/codec/json.ts';
+import { FIELD_DUPLICATE, type FieldViolation, unknownField } from '../../api/errors/index.ts';
 import type { AnyObject } from './any-object.ts';
 import type { KindStore } from './kind-store.ts';
 import type { WriteContext } from './write-context.ts';
@@ -11,24 +9,28 @@ const mostWarnings = 20;
 
 /**
  * Removes the fields that the kind does not have from what was sent, in place, where the codec has not refused them
- * already. Gives a warning for each; throws INVALID_ARGUMENT for a strict writer.
+ * already. Gives a warning for each, and for what the codec left out; throws INVALID_ARGUMENT for a strict writer.
  */
 export function pruneSent(
   store: KindStore,
   sent: AnyObject,
-  { fieldValidation = 'Warn', unknownFields = [] }: Pick<WriteContext, 'fieldValidation' | 'unknownFields'>,
+  { fieldValidation = 'Warn', leftOut = [] }: Pick<WriteContext, 'fieldValidation' | 'leftOut'>,
 ): string[] {
-  const removed = [...unknownFields, ...(store.kind.prune?.(sent) ?? [])];
-  if (removed.length === 0 || fieldValidation === 'Ignore') return [];
-  if (fieldValidation === 'Warn') return removed.slice(0, mostWarnings).map((path) => `unknown field "${path}"`);
-  const { name = '', namespace = '' } = sent.metadata ?? {};
-  throw invalid(
-    store.subject({ name, namespace }),
-    removed.map((path) => unknownField(path)),
-  );
+  const removed = [...leftOut, ...(store.kind.prune?.(sent) ?? []).map((path) => unknownField(path))];
+  if (removed.length === 0 || fieldValidation !== 'Strict') return leftOutWarnings(removed, fieldValidation);
+  throw undecodable(store.kind, sent, removed);
 }
 
+/** What a writer is told of what was left out. */
+export function leftOutWarnings(leftOut: readonly FieldViolation[] = [], mode?: WriteContext['fieldValidation']): string[] {
+  return mode === 'Warn' ? leftOut.slice(0, mostWarnings).map(strictText) : [];
+}
+
+/** A field that was left out, in Kubernetes' words. */
+const strictText = ({ reason, field }: FieldViolation): string =>
+  `${reason === FIELD_DUPLICATE ? 'duplicate' : 'unknown'} field "${field}"`;
+
 /** Whether the codec leaves out the fields that a kind does not have, instead of refusing them. */
-export function isLenient({ fieldValidation }: { readonly fieldValidation?: string | undefined }, kind: Kind): boolean {
-  return !isCustom(kind) && (fieldValidation === 'Warn' || fieldValidation === 'Ignore');
+export function isLenient({ fieldValidation }: { readonly fieldValidation?: string | undefined }): boolean {
+  return fieldValidation === 'Warn' || fieldValidation === 'Ignore';
 }

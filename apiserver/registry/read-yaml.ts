@@ -7,9 +7,21 @@ const MAX_YAML_BYTES = 256 * 1024;
 
 /** Reads one document of YAML, or JSON, which is YAML, too; `what` names it in errors. Throws BAD_REQUEST. */
 export async function readYaml(bytes: Uint8Array, what: string): Promise<Json> {
+  return isJson(bytes, what) ? (parseJson(bytes, what) as Json) : ((await readOne(bytes, what, false)) as Json);
+}
+
+/** The same as a text of JSON, in which a member that stands in the document twice does, too. */
+export async function yamlToJson(bytes: Uint8Array, what: string): Promise<Uint8Array> {
+  return isJson(bytes, what) ? bytes : Buffer.from((await readOne(bytes, what, true)) as string);
+}
+
+function isJson(bytes: Uint8Array, what: string): boolean {
   const first = bytes.find((byte) => byte > 0x20);
   if (first === undefined) throw badRequest(`the ${what} is empty`);
-  if (first === 0x7b) return parseJson(bytes, what) as Json;
+  return first === 0x7b;
+}
+
+async function readOne(bytes: Uint8Array, what: string, keepsDuplicates: boolean): Promise<unknown> {
   if (bytes.length > MAX_YAML_BYTES)
     throw badRequest(`the ${what} has ${bytes.length} bytes of YAML, more than ${MAX_YAML_BYTES}: send it as JSON`);
   const { parseDocuments, readDocument } = await import('../../api/codec/yaml-document.ts');
@@ -17,8 +29,8 @@ export async function readYaml(bytes: Uint8Array, what: string): Promise<Json> {
   const [document] = documents;
   if (!document || documents.length > 1)
     throw badRequest(`the ${what} holds ${documents.length} documents: send one object at a time`);
-  const read = readDocument(document);
-  if (read.kind === 'value') return read.value as Json;
+  const read = readDocument(document, { keepsDuplicates });
+  if (read.kind === 'value') return read.value;
   const [{ place, path, reason } = { place: { line: 1 }, path: '', reason: 'it is no YAML' }] = read.problems;
   throw badRequest(`cannot read the ${what} as YAML: line ${place.line}: ${path ? `${path}: ` : ''}${reason}`);
 }

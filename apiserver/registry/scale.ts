@@ -1,14 +1,16 @@
-import { fromJson, toJson } from '../../api/codec/json.ts';
+import { toJson } from '../../api/codec/json.ts';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
-import { badRequest } from '../../api/errors/index.ts';
+import { badRequest, type FieldViolation } from '../../api/errors/index.ts';
 import type { GetRequest, Scale } from '../../api/generated/types.ts';
 import type { Kind, Scaling } from '../../api/kinds/kind.ts';
 import { SCALE, scaleKind, scaleOf } from '../../api/kinds/scale.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
+import { objectFromJson } from './decode.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { nextVersion } from './next-version.ts';
-import { checkIdentity, type PatchInput, readPatch } from './patch.ts';
+import { checkIdentity, type PatchInput, readPatch, readPatched } from './patch.ts';
+import { isLenient, leftOutWarnings } from './prune.ts';
 import { getObject } from './registry.ts';
 import type { StoreResult } from './store-values.ts';
 import { checkUid, requireName } from './update.ts';
@@ -40,24 +42,31 @@ export async function updateScale(store: KindStore, sent: AnyObject, context: Wr
     checkUid(store.subject(at), uid, previous);
     return scaled(store, previous, sent as Scale);
   };
-  return answerScale(store, await store.change(at, { context, verb: 'update-scale', resourceVersion, compute }));
+  const bytes = await store.change(at, { context, verb: 'update-scale', resourceVersion, compute });
+  return { ...answerScale(store, bytes), warnings: leftOutWarnings(context.leftOut, context.fieldValidation) };
 }
 
 /** The same by a patch of the Scale. */
 export async function patchScale(store: KindStore, input: PatchInput, context: WriteContext): Promise<StoreResult> {
   const kind = { scale: requireScaling(store) };
-  const { metadata, apply } = readPatch({ message: scaleKind.message, target: 'object' }, input, context);
+  const { metadata, twice, apply } = readPatch({ message: scaleKind.message, target: 'object' }, input, context);
   checkIdentity(store, input.at, metadata);
+  let warnings: string[] = [];
   const compute = (previous: AnyObject, current: { readonly bytes: Uint8Array; readonly revision: number }): AnyObject => {
     if (typeof metadata.uid === 'string') checkUid(store.subject(input.at), metadata.uid, previous);
     const resourceVersion = String(current.revision);
     const before = scaleOf(kind, { ...previous, metadata: { ...previous.metadata, resourceVersion } });
-    const sent = fromJson<Scale>(scaleKind, apply(toJson(scaleKind, before)));
+    const leftOut: FieldViolation[] = [];
+    const reading = { fieldValidation: context.fieldValidation, leftOut: isLenient(context) ? leftOut : undefined };
+    const patched = apply(toJson(scaleKind, before));
+    const sent = readPatched(input, () => objectFromJson<Scale>(scaleKind as Kind, patched, reading, twice));
+    warnings = leftOutWarnings(leftOut, context.fieldValidation);
     store.checkVersion(input.at, current, sent.metadata?.resourceVersion);
     return scaled(store, previous, sent);
   };
   const resourceVersion = typeof metadata.resourceVersion === 'string' ? metadata.resourceVersion : undefined;
-  return answerScale(store, await store.change(input.at, { context, verb: 'patch-scale', resourceVersion, compute }));
+  const bytes = await store.change(input.at, { context, verb: 'patch-scale', resourceVersion, compute });
+  return { ...answerScale(store, bytes), warnings };
 }
 
 /** The object with the replicas of a Scale, validated as every update of it is. */

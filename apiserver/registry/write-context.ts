@@ -1,4 +1,4 @@
-import { callCancelled } from '../../api/errors/index.ts';
+import { callCancelled, type FieldViolation } from '../../api/errors/index.ts';
 import type { LeaseTerm } from '../../api/meta/lease-term.ts';
 import type { AdmittedCall } from '../admission/dynamic.ts';
 import type { AnyObject } from './any-object.ts';
@@ -23,8 +23,8 @@ export interface WriteContext {
    * warning. Absent: "Strict", and of kinds that users added "Warn".
    */
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore' | undefined;
-  /** The paths of those that the codec left out. */
-  readonly unknownFields?: readonly string[] | undefined;
+  /** What the codec left out: fields that the kind does not have, and what stands before another of the same name. */
+  readonly leftOut?: readonly FieldViolation[] | undefined;
   /** A merge patch of a status merges its conditions by type, as components of the minor version before expect. */
   readonly mergesConditions?: boolean | undefined;
   /** A change of the system's own: it goes on in a namespace that is full. */

@@ -71,9 +71,14 @@ export function deleteWriteOptions(options: DeleteOptions | undefined): WriteOpt
 
 const validations = ['Strict', 'Warn', 'Ignore'] as const;
 
+/** How strictly a write is read; undefined also for a word that is none of the three, which is refused later. */
+export function fieldValidationOf(text: string | undefined): WriteContext['fieldValidation'] {
+  return validations.find((each) => each === text);
+}
+
 function parseFieldValidation(text: string | undefined): WriteContext['fieldValidation'] {
   if (!text) return undefined;
-  const found = validations.find((each) => each === text);
+  const found = fieldValidationOf(text);
   if (!found) throw badRequest(`fieldValidation "${text}" is none of ${validations.join(', ')}`);
   return found;
 }

@@ -1,6 +1,6 @@
 import { toJson } from '../../api/codec/json.ts';
 import { decodeMessage } from '../../api/codec/message.ts';
-import { type ApiError, badRequest, invalid, unimplemented } from '../../api/errors/index.ts';
+import { type ApiError, badRequest, type FieldViolation, invalid, unimplemented } from '../../api/errors/index.ts';
 import type { DeleteOptions, PatchRequest, WriteOptions } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { Admission } from '../admission/admission.ts';
@@ -19,7 +19,7 @@ import type { StoreResult } from '../registry/store-values.ts';
 import { asStored, servedBytes, servedKind, versionWarnings } from '../registry/store-version.ts';
 import { updateObject, updateStatus, updateSubresource } from '../registry/update.ts';
 import type { CallContext } from './call-context.ts';
-import { AuthorizedWrite, deleteWriteOptions } from './call-write.ts';
+import { AuthorizedWrite, deleteWriteOptions, fieldValidationOf } from './call-write.ts';
 import { checkName } from './check-name.ts';
 import type { ObjectForm } from './object-format.ts';
 import type { PreparedCall } from './prepared-call.ts';
@@ -76,17 +76,17 @@ export abstract class StandardWrite extends AuthorizedWrite implements PreparedW
 export class ObjectWrite extends StandardWrite implements Creation {
   readonly #request: WriteRequest;
   readonly #admission: Admission;
-  readonly unknownFields: readonly string[] | undefined;
+  readonly leftOut: readonly FieldViolation[] | undefined;
   /** Until it is taken: nothing decoded is kept while the disk is waited for. */
   #sent: AnyObject | undefined;
 
   constructor(request: WriteRequest, admission: Admission, call: CallContext) {
     const verb = accessVerbOf(request);
-    const unknownFields = isLenient(request.options, request.store.kind) ? [] : undefined;
-    const sent = readSent(request, unknownFields);
+    const leftOut = isLenient(request.options) ? [] : undefined;
+    const sent = readSent(request, leftOut);
     super(request, { verb, ...request.store.asked, ...nameOf(sent) }, call);
     this.#request = request;
-    this.unknownFields = unknownFields;
+    this.leftOut = leftOut;
     this.#admission = admission;
     if (this.audited?.wantsRequest) this.audited.request(toJson(formOf(request.store, request.subresource), sent));
     if (verb === 'create') this.#checkNew(sent);
@@ -94,7 +94,7 @@ export class ObjectWrite extends StandardWrite implements Creation {
   }
 
   take(): AnyObject {
-    const taken = this.#sent ?? this.#checkNew(readSent(this.#request, this.unknownFields && []));
+    const taken = this.#sent ?? this.#checkNew(readSent(this.#request, this.leftOut && []));
     this.#sent = undefined;
     return taken;
   }
@@ -147,9 +147,12 @@ function accessVerbOf({ verb, store, subresource }: WriteRequest): AccessVerb {
   return subresource === '' ? verb : `update-${subresource}`;
 }
 
-function readSent({ store, object: bytes, format, namespace, subresource, at }: WriteRequest, unknown?: string[]): AnyObject {
+function readSent(request: WriteRequest, leftOut?: FieldViolation[]): AnyObject {
+  const { store, object: bytes, format, namespace, subresource, at, options } = request;
   const isOfScale = isScale(store, subresource);
-  const read: AnyObject = decodeObject(isOfScale ? formOf(store, subresource) : servedKind(store), bytes, format, unknown);
+  const kind = isOfScale ? formOf(store, subresource) : servedKind(store);
+  const fieldValidation = fieldValidationOf(options?.fieldValidation);
+  const read: AnyObject = decodeObject(kind, bytes, format, { fieldValidation, leftOut });
   const object = isOfScale ? read : asStored(store, read);
   if (namespace && store.kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
   if (!at) return object;
