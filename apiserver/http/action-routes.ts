@@ -17,6 +17,7 @@ import { prepareBind, prepareEvict, prepareFinalize } from '../verbs/special-wri
 import { otherPlace } from '../verbs/standard-writes.ts';
 import { prepareToken } from '../verbs/token-requests.ts';
 import { bodyKind } from './body-kinds.ts';
+import { dropGoZeros } from './go-zeros.ts';
 import type { HttpRequest } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
 import { metricsRoute } from './metrics-routes.ts';
@@ -185,7 +186,7 @@ function readBodyOf<T extends ApiObject>(
   const { bytes, format } = objectBody(mediaTypeOf(request), body, kind);
   const fieldValidation = fieldValidationOf(options.fieldValidation);
   const leftOut: FieldViolation[] | undefined = isLenient(options) ? [] : undefined;
-  const object = decodeObject(kind, bytes, format, { fieldValidation, leftOut }) as T;
+  const object = decodeObject(kind, bytes, format, { fieldValidation, leftOut, interpret: dropGoZeros }) as T;
   for (const warning of leftOutWarnings(leftOut, fieldValidation)) call.warn(warning);
   return { object, options };
 }

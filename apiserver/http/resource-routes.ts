@@ -16,6 +16,7 @@ import type { PreparedCall } from '../verbs/prepared-call.ts';
 import type { Verbs } from '../verbs/verbs.ts';
 import type { Wanted } from './accept.ts';
 import { deletionForm } from './deletions.ts';
+import { dropGoZeros } from './go-zeros.ts';
 import type { HttpRequest } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
 import type { AnswerForm, IncludeObject } from './object-forms.ts';
@@ -234,6 +235,7 @@ function writeOf(
     namespace,
     at: { namespace, name },
     form,
+    interpret: dropGoZeros,
   };
 }
 

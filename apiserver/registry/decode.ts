@@ -109,6 +109,8 @@ export interface Reading {
    * another of the same name.
    */
   readonly leftOut?: FieldViolation[] | undefined;
+  /** Changes what was decoded of a message, in place, by what its writer means with it. */
+  readonly interpret?: ((message: string, object: object) => void) | undefined;
 }
 
 /**
@@ -119,12 +121,15 @@ export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' |
   if (format === 'json') {
     const json = parseJson(bytes, kind.singular);
     checkJsonElements(kind, json, subjectOf(kind, json));
-    return objectFromJson(kind, json, reading, duplicatesIn(bytes, json, reading));
+    const read = objectFromJson(kind, json, reading, duplicatesIn(bytes, json, reading));
+    reading.interpret?.(kind.message, read);
+    return read;
   }
   refuseElements(kind, bytes);
   const object = reading.leftOut
     ? decodeLeniently<ApiObject>(kind.message, bytes, kind.singular)
     : decodeStrictly<ApiObject>(kind.message, bytes, kind.singular);
+  reading.interpret?.(kind.message, object);
   requireSayable(kind, object);
   return object;
 }

@@ -148,11 +148,11 @@ function accessVerbOf({ verb, store, subresource }: WriteRequest): AccessVerb {
 }
 
 function readSent(request: WriteRequest, leftOut?: FieldViolation[]): AnyObject {
-  const { store, object: bytes, format, namespace, subresource, at, options } = request;
+  const { store, object: bytes, format, namespace, subresource, at, options, interpret } = request;
   const isOfScale = isScale(store, subresource);
   const kind = isOfScale ? formOf(store, subresource) : servedKind(store);
   const fieldValidation = fieldValidationOf(options?.fieldValidation);
-  const read: AnyObject = decodeObject(kind, bytes, format, { fieldValidation, leftOut });
+  const read: AnyObject = decodeObject(kind, bytes, format, { fieldValidation, leftOut, interpret });
   const object = isOfScale ? read : asStored(store, read);
   if (namespace && store.kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
   if (!at) return object;

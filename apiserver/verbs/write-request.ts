@@ -24,6 +24,8 @@ export interface WriteRequest {
   readonly at?: { readonly namespace: string; readonly name: string } | undefined;
   /** Absent: the answer is what was stored. */
   readonly form?: ObjectForm | undefined;
+  /** See `Reading`. */
+  readonly interpret?: ((message: string, object: object) => void) | undefined;
 }
 
 /** The same for a patch. */

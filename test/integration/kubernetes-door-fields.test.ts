@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import { envelope, openEnvelope } from '../../apiserver/http/kubernetes-protobuf.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { asks } from './kubernetes-asks.ts';
 
@@ -159,4 +161,59 @@ it('twenty warnings at most come of one body', async () => {
   const wrong = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`field${index}`, 1]));
   const { code, headers } = await ask(`${deployments}?dryRun=All`, { method: 'POST', body: deploymentOf('many', wrong) });
   expect([code, warningsOf(headers.warning).length]).toEqual([201, 20]);
+});
+
+describe('a body as Go clients write it in protobuf', () => {
+  const type = 'application/vnd.kubernetes.protobuf';
+  const kind = { kind: 'Deployment', apiVersion: 'apps/v1' };
+  // Go writes all plain fields, empty or not.
+  const container = { name: 'c', image: 'x', imagePullPolicy: '', terminationMessagePath: '', workingDir: '', stdin: false };
+  const metadata = { generateName: '', namespace: '', uid: '', resourceVersion: '', generation: 0, creationTimestamp: {} };
+  const podSpec = { containers: [container], restartPolicy: '', dnsPolicy: '', hostNetwork: false, schedulerName: '' };
+  const written = {
+    metadata: { ...metadata, name: 'proto' },
+    spec: {
+      ...{ replicas: 0, selector: { matchLabels: { app: 'p' } }, minReadySeconds: 0, paused: false, strategy: { type: '' } },
+      template: { metadata: { ...metadata, name: '', labels: { app: 'p' } }, spec: podSpec },
+    },
+    status: { observedGeneration: 0, replicas: 0 },
+  };
+  const bodyOf = (object: object): Buffer => envelope(kind, encodeMessage('berth.apps.v1.Deployment', object));
+
+  it('gets defaults where nothing was given, and keeps a zero that was', async () => {
+    const { code, json } = await ask(deployments, { method: 'POST', body: bodyOf(written), headers: { 'content-type': type } });
+    expect(code).toBe(201);
+    expect(json.spec).toMatchObject({
+      ...{ replicas: 0, strategy: { type: 'RollingUpdate' }, revisionHistoryLimit: 10 },
+      template: {
+        spec: {
+          ...{ restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', schedulerName: 'default-scheduler' },
+          containers: [{ imagePullPolicy: 'Always', terminationMessagePath: '/dev/termination-log' }],
+        },
+      },
+    });
+    expect(json.metadata.creationTimestamp).not.toMatch(/^(1970|0001)/);
+  });
+
+  it('read and written back is the same object', async () => {
+    const { bytes, json } = await ask(`${deployments}/proto`, { headers: { accept: type } });
+    expect(json).toBeUndefined();
+    const read = decodeMessage<typeof written>('berth.apps.v1.Deployment', openEnvelope(bytes).bytes);
+    const { minReadySeconds, paused } = written.spec;
+    const back = { ...read, spec: { ...read.spec, minReadySeconds, paused }, status: written.status };
+    const updated = await ask(`${deployments}/proto`, { method: 'PUT', body: bodyOf(back), headers: { 'content-type': type } });
+    expect([updated.code, updated.json.metadata.generation]).toEqual([200, 1]);
+    expect(updated.json.metadata.resourceVersion).toBe((read.metadata as { resourceVersion?: string }).resourceVersion);
+  });
+});
+
+it('an empty text of JSON in a plain field is nothing, as in Go', async () => {
+  const body = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 's' },
+    spec: { type: '', clusterIP: '', ports: [{ port: 80 }] },
+  };
+  const { code, json } = await ask('/api/v1/namespaces/default/services', { method: 'POST', body });
+  expect([code, json.spec.type, json.spec.ports[0].targetPort]).toEqual([201, 'ClusterIP', 80]);
 });
