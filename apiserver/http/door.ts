@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { stringify } from 'yaml';
 import { type ApiError, asApiError, isExpired } from '../../api/errors/index.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import { CallChain, type CallChainOptions } from '../calls/call-chain.ts';
@@ -19,6 +18,8 @@ import { joinPieces } from '../verbs/pieces.ts';
 import type { Verbs } from '../verbs/verbs.ts';
 import { contentTypes, negotiate, prefersProtobuf, type Wanted } from './accept.ts';
 import { type ActionDeps, actionRoute } from './action-routes.ts';
+import { encodedFor, outputTo } from './answer-encoding.ts';
+import { writers } from './answer-writers.ts';
 import { checkRequest } from './check-request.ts';
 import { findResource } from './find-resource.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
@@ -36,6 +37,7 @@ import {
 } from './object-forms.ts';
 import { parsePath } from './parse-path.ts';
 import { isPublicPath, PathAnswers } from './path-answers.ts';
+import { compactList, prettyJson, prettyList, readsPretty, wantsPretty } from './pretty-json.ts';
 import { hasProtobuf, partialProtobuf, protobufEventsAs, protobufWriting, wholeProtobuf } from './protobuf-forms.ts';
 import { sendProtobufList } from './protobuf-list.ts';
 import { readBody } from './read-body.ts';
@@ -166,7 +168,7 @@ export class HttpDoor {
         if (refused !== undefined) throw refused;
         if (!found) await this.#answerPath(passing, url);
         else if (found.of === 'unary') await this.#unary(passing, found.asked, found);
-        else if (found.of === 'document') this.#document(passing, found, url.searchParams);
+        else if (found.of === 'document') await this.#document(passing, found, url.searchParams);
         else await this.#list(passing, found.asked);
       }
       context.audited?.ended();
@@ -201,36 +203,45 @@ export class HttpDoor {
     const { bytes, warnings } = await prepared.run();
     const answer = bytes instanceof Uint8Array ? bytes : joinPieces(bytes);
     this.#chain.holdAnswer(call, context, answer.length, meter.isReadOnly);
+    const isPretty = wanted.type === 'json' && wantsPretty(request, of.query);
+    const sent = await encodedFor(request, isPretty ? prettyJson(answer) : answer);
     this.#head(response, context, route.code, contentTypes[wanted.type], {
-      length: answer.length,
+      ...{ length: sent.bytes.length, headers: sent.headers },
       warnings: joinWarnings(warnings, context.warnings),
     });
-    response.end(answer);
+    response.end(sent.bytes);
   }
 
-  #document(
+  async #document(
     { request, response, call, context, meter }: Passing,
     { prepare, transform }: DocumentRoute,
     query: URLSearchParams,
-  ): void {
+  ): Promise<void> {
     const wanted = negotiate(request.headers.accept, { transform: transform !== undefined, protobuf: false });
     const make = this.#chain.prepare(context, () => prepare(context));
     const made = transform && wanted.as ? transform(make(), wanted.as, includeOf(query)) : make();
     const body = writers[wanted.type === 'yaml' ? 'yaml' : 'json'](made);
     this.#chain.holdAnswer(call, context, body.length, meter.isReadOnly);
-    this.#head(response, context, 200, contentTypes[wanted.type], { length: body.length });
-    response.end(body);
+    const isPretty = wanted.type === 'json' && wantsPretty(request, query);
+    const sent = await encodedFor(request, isPretty ? prettyJson(body) : body);
+    this.#head(response, context, 200, contentTypes[wanted.type], { length: sent.bytes.length, headers: sent.headers });
+    response.end(sent.bytes);
   }
 
   async #list({ request, response, call, context }: Passing, of: ResourceRequest): Promise<void> {
     const wanted = negotiate(request.headers.accept, { transform: true, protobuf: hasProtobuf(of.store.kind) });
-    const begin = (warnings: readonly string[]): void =>
-      this.#head(response, context, 200, contentTypes[wanted.type], { warnings });
+    const begin = (warnings: readonly string[], atLeast: number) =>
+      outputTo({ request, response }, atLeast, (headers) =>
+        this.#head(response, context, 200, contentTypes[wanted.type], { warnings, headers }),
+      );
     const { store, target, query } = of;
     const wish = { store, namespace: target.namespace, options: checkedListOptions(query) };
     const way = { verbs: this.#options.verbs, chain: this.#chain, call, context, response, begin };
     if (wanted.type === 'protobuf') await sendProtobufList({ ...wish, form: protobufForm(wanted) }, way);
-    else await sendList({ ...wish, form: this.#itemForm(wanted, query) }, way);
+    else {
+      const isPretty = wanted.type === 'json' && wantsPretty(request, query);
+      await sendList({ ...wish, form: this.#itemForm(wanted, query) }, way, isPretty ? prettyList : compactList);
+    }
   }
 
   async #watch({ request, response, context, upgrade }: Passing, of: ResourceRequest): Promise<void> {
@@ -286,9 +297,15 @@ export class HttpDoor {
     const answer = await this.#paths.answer({ path: pathname, query: searchParams, method, headers });
     const { code, contentType, body = Buffer.alloc(0) } = answer;
     this.#chain.holdAnswer(call, context, body.length, true);
-    const length = code === 304 ? {} : { length: body.length };
-    this.#head(response, context, code, contentType, { ...length, headers: answer.headers });
-    response.end(method === 'HEAD' ? undefined : body);
+    const isPretty =
+      contentType === contentTypes.json && answer.headers?.etag === undefined && wantsPretty(request, searchParams);
+    const shown = isPretty ? prettyJson(body) : body;
+    // Documents of OpenAPI are kept compressed.
+    const isEncoded = answer.headers?.['content-encoding'] !== undefined || code !== 200;
+    const sent = isEncoded ? { bytes: shown, headers: {} } : await encodedFor(request, shown);
+    const length = code === 304 ? {} : { length: sent.bytes.length };
+    this.#head(response, context, code, contentType, { ...length, headers: { ...sent.headers, ...answer.headers } });
+    response.end(method === 'HEAD' ? undefined : sent.bytes);
   }
 
   /** What is answered without credentials. Never throws. */
@@ -323,7 +340,8 @@ export class HttpDoor {
     else {
       const status = statusOf(known, subject);
       const isProtobuf = prefersProtobuf(request.headers.accept);
-      const body = isProtobuf ? statusProtobuf(status) : Buffer.from(JSON.stringify(status));
+      const isPretty = readsPretty(request);
+      const body = isProtobuf ? statusProtobuf(status) : Buffer.from(JSON.stringify(status, null, isPretty ? 2 : 0));
       const retry = status.details?.retryAfterSeconds;
       announceEnd(request, response);
       this.#head(response, context, httpCodeOf(known), contentTypes[isProtobuf ? 'protobuf' : 'json'], {
@@ -377,14 +395,3 @@ function includeOf(query: URLSearchParams): IncludeObject {
 }
 
 const protobufForm = ({ as }: Wanted) => (as === undefined ? wholeProtobuf : partialProtobuf);
-
-const writers = {
-  json: (json: object): Buffer => Buffer.from(JSON.stringify(json)),
-  yaml(json: object): Buffer {
-    const text = JSON.stringify(json);
-    return Buffer.from(text.length > MOST_YAML ? text : stringify(json));
-  },
-} as const;
-
-/** In characters. What is longer is written as JSON, which is YAML, too: laying it out would take too long. */
-const MOST_YAML = 64 * 1024;

@@ -8,8 +8,10 @@ import { type ListPage, MAX_PAGE_BYTES } from '../registry/list.ts';
 import type { ListForm } from '../verbs/list-form.ts';
 import type { Verbs } from '../verbs/verbs.ts';
 import type { Entry } from '../watch/entry.ts';
+import type { AnswerOutput } from './answer-encoding.ts';
 import type { HttpCall, HttpResponse } from './http-call.ts';
 import type { ItemForm } from './object-forms.ts';
+import type { ListLayout } from './pretty-json.ts';
 
 export interface ListWish<Form = ItemForm> {
   readonly store: KindStore;
@@ -24,8 +26,8 @@ export interface ListWay {
   readonly call: HttpCall;
   readonly context: OpenCall;
   readonly response: HttpResponse;
-  /** Writes the head of the answer. */
-  begin(warnings: readonly string[]): void;
+  /** Writes the head of the answer, which has so many bytes at least. */
+  begin(warnings: readonly string[], atLeast: number): AnswerOutput;
 }
 
 /** The items of one page as JSON, separated by commas; and what the page says of itself. */
@@ -68,36 +70,35 @@ class PageForm implements ListForm {
 const CHUNK_BYTES = 512 * 1024;
 const START_BYTES = 64 * 1024;
 
-const comma = Buffer.from(',');
-
 /**
  * Answers a list as one document. Without a limit that is the whole list, at one revision, though it is read page by
  * page: the next one is made when the client has taken the one before. Clients that send no limit ignore `continue`.
  */
-export async function sendList({ store, namespace, options, form }: ListWish, way: ListWay): Promise<void> {
+export async function sendList({ store, namespace, options, form }: ListWish, way: ListWay, layout: ListLayout): Promise<void> {
   const { verbs, chain, call, context, response, begin } = way;
   const isWhole = !options.limit;
   let next = options;
-  const out = new JsonOutput(START_BYTES);
-  for (let isFirst = true; ; isFirst = false) {
-    const page = new PageForm(store, form, isWhole ? CHUNK_BYTES : MAX_PAGE_BYTES, out);
+  const buffer = new JsonOutput(START_BYTES);
+  let out: AnswerOutput | undefined;
+  for (;;) {
+    const page = new PageForm(store, form, isWhole ? CHUNK_BYTES : MAX_PAGE_BYTES, buffer);
     const wanted = { namespace, options: next };
     const prepared = chain.prepare(context, () => verbs.list(store, wanted, pageFormOf(page), context));
     const { bytes, warnings } = await prepared.run();
     const { continue: token, ...metadata } = page.metadata;
-    if (isFirst) {
-      begin(joinWarnings(warnings, context.warnings));
+    if (!out) {
+      // A list of several pages is at least a full one.
+      out = begin(joinWarnings(warnings, context.warnings), isWhole && token ? MAX_PAGE_BYTES : bytes.length);
       const { remainingItemCount: _, ...whole } = metadata;
-      const head = JSON.stringify(form.listHead(store, isWhole ? whole : page.metadata));
-      response.write(`${head.slice(0, -1)},"${form.items}":[`);
-    } else if (bytes.length > 0) response.write(comma);
-    await written(response, bytes as Buffer);
+      out.write(layout.begin(form.listHead(store, isWhole ? whole : page.metadata), form.items));
+    } else if (bytes.length > 0) out.write(layout.between);
+    await out.write(layout.page(bytes as Buffer));
     call.taken();
     if (response.destroyed) return;
     if (!isWhole || !token) break;
     next = { ...pageOptions(options), continue: token };
   }
-  response.end(']}');
+  out.end(layout.end);
 }
 
 /** The methods of a form are called without it. */
@@ -111,20 +112,4 @@ export const pageFormOf = (page: ListForm & { sizeOf(entry: Entry): number }): L
 /** What the pages behind the first keep: which version they show stands in the token. */
 export function pageOptions({ labelSelector, fieldSelector }: ListOptions): ListOptions {
   return { ...(labelSelector ? { labelSelector } : {}), ...(fieldSelector ? { fieldSelector } : {}) };
-}
-
-/** Resolves when the bytes have left this process, or the client is gone. */
-export function written(response: HttpResponse, bytes: Uint8Array): Promise<void> {
-  return new Promise((resolve) => {
-    if (response.destroyed || bytes.length === 0) {
-      resolve();
-      return;
-    }
-    const done = (): void => {
-      response.removeListener('close', done);
-      resolve();
-    };
-    response.once('close', done);
-    response.write(bytes, done);
-  });
 }

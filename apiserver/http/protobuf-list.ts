@@ -7,8 +7,9 @@ import { type ListPage, MAX_PAGE_BYTES } from '../registry/list.ts';
 import type { ListForm } from '../verbs/list-form.ts';
 import { listPieces } from '../verbs/list-response.ts';
 import type { Entry } from '../watch/entry.ts';
+import type { AnswerOutput } from './answer-encoding.ts';
 import { envelopeHead } from './kubernetes-protobuf.ts';
-import { type ListWay, type ListWish, pageFormOf, pageOptions, written } from './list-stream.ts';
+import { type ListWay, type ListWish, pageFormOf, pageOptions } from './list-stream.ts';
 import type { ProtobufForm } from './protobuf-forms.ts';
 
 /** The items of one page. Stored bytes that memory holds anyhow cost it nothing, so any number of them is one page. */
@@ -69,21 +70,21 @@ export async function sendProtobufList({ store, namespace, options, form }: List
   const metadata = isWhole ? whole : first.metadata;
   const metaBytes = fieldSize(encodeMessage('berth.meta.v1.ListMeta', metadata).length);
   const { kind, apiVersion } = form.kindOf(store);
-  begin(joinWarnings(warned, context.warnings));
-  response.write(envelopeHead({ kind: `${kind}List`, apiVersion }, metaBytes + length));
-  await sendPieces(way, listPieces(metadata, first.items).make());
+  const out = begin(joinWarnings(warned, context.warnings), length);
+  out.write(envelopeHead({ kind: `${kind}List`, apiVersion }, metaBytes + length));
+  await sendPieces(way, out, listPieces(metadata, first.items).make());
   for (let at = isWhole ? token : ''; at && !response.destroyed; ) {
     const page = await next(at);
-    await sendPieces(way, withoutMetadata(page.items));
+    await sendPieces(way, out, withoutMetadata(page.items));
     at = page.metadata.continue ?? '';
   }
-  response.end();
+  out.end();
 }
 
-async function sendPieces({ call, response }: ListWay, pieces: Iterable<Uint8Array>): Promise<void> {
+async function sendPieces({ call, response }: ListWay, out: AnswerOutput, pieces: Iterable<Uint8Array>): Promise<void> {
   for (const piece of pieces) {
     if (response.destroyed) return;
-    await written(response, piece);
+    await out.write(piece);
   }
   call.taken();
 }

@@ -83,7 +83,6 @@ export function routeOf(of: ResourceRequest, verbs: Verbs): UnaryRoute | ListRou
   }
   switch (request.method) {
     case 'GET':
-    case 'HEAD':
       if (target.name === '') {
         const isWatch = flag(query, 'watch') === true;
         return isWatch ? { of: 'watch', method: methodOf(kind, 'Watch') } : { of: 'list', method: methodOf(kind, 'List') };

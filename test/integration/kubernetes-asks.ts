@@ -42,8 +42,12 @@ export function asks(server: () => RunningServer): Ask {
     const bytes = Buffer.concat(pieces);
     const text = bytes.toString('utf8');
     const isJson = response.headers['content-type']?.startsWith('application/json') ?? false;
-    const isPlain = response.headers['content-encoding'] === undefined;
-    const json = isJson && isPlain && text ? JSON.parse(text) : undefined;
-    return { code: response.statusCode!, headers: response.headers, bytes, text, json };
+    return {
+      ...{ code: response.statusCode!, headers: response.headers, bytes, text },
+      // Of a watch or a compressed answer there is none to read.
+      get json() {
+        return isJson && text ? JSON.parse(text) : undefined;
+      },
+    };
   };
 }

@@ -209,6 +209,11 @@ describe('a request', () => {
       });
   });
 
+  it('for the head alone of an answer is not allowed', async () => {
+    const { code, text } = await ask(pods, { method: 'HEAD' });
+    expect([code, text]).toEqual([405, '']);
+  });
+
   it('in a form that is not known says which are', async () => {
     const types = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
     const accept = statusOf(await ask(pods, { headers: { accept: 'text/html' } }));
