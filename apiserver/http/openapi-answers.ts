@@ -1,16 +1,29 @@
 import { ApiError } from '../../api/errors/index.ts';
-import { decompressed, type OpenApiDocuments, type V2Form } from '../openapi/documents.ts';
+import { type DocumentForm, decompressed, type OpenApiDocuments } from '../openapi/documents.ts';
 import { jsonAnswer, type PathAnswer, type PathQuestion, withTag } from './path-answer.ts';
 
-/** The names of gnostic's form, the newest first. */
-const gnosticTypes: readonly string[] = [
-  'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
-  'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
-  'application/com.github.googleapis.gnostic.openapiv2@68f4ded+protobuf',
-];
+/** The names of gnostic's form of a version of OpenAPI, and the one of the answer: with an "@" it is no media type. */
+interface GnosticNames {
+  readonly accepted: readonly string[];
+  readonly answer: string;
+}
 
-/** The content type of the answer: the name that the clients ask for first is no valid media type. */
-const gnosticAnswer = gnosticTypes[1]!;
+const gnosticV2: GnosticNames = {
+  accepted: [
+    'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+    'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
+    'application/com.github.googleapis.gnostic.openapiv2@68f4ded+protobuf',
+  ],
+  answer: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
+};
+
+const gnosticV3: GnosticNames = {
+  accepted: [
+    'application/com.github.proto-openapi.spec.v3@v1.0+protobuf',
+    'application/com.github.proto-openapi.spec.v3.v1.0+protobuf',
+  ],
+  answer: 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf',
+};
 
 /** Answers /openapi/v2, /openapi/v3 and the documents of groups below it; undefined for other paths. */
 export async function answerOpenApi(documents: OpenApiDocuments, asked: PathQuestion): Promise<PathAnswer | undefined> {
@@ -21,7 +34,7 @@ export async function answerOpenApi(documents: OpenApiDocuments, asked: PathQues
 }
 
 async function whole(documents: OpenApiDocuments, asked: PathQuestion): Promise<PathAnswer> {
-  const { form, type } = wantedForm(asked.headers.accept);
+  const { form, type } = wantedForm(asked.headers.accept, gnosticV2);
   const hash = await documents.hash();
   return document(asked, `${hash}-${form}`, type, () => documents.v2(form, hash));
 }
@@ -37,13 +50,14 @@ async function index(documents: OpenApiDocuments, asked: PathQuestion): Promise<
 async function group(documents: OpenApiDocuments, asked: PathQuestion, path: string): Promise<PathAnswer | undefined> {
   const hash = (await documents.hashes()).get(path);
   if (hash === undefined) return undefined;
-  requireJson(asked.headers.accept);
+  const { form, type } = wantedForm(asked.headers.accept, gnosticV3);
   const wanted = asked.query.get('hash');
   if (wanted && wanted !== hash) {
     const headers = { location: `/openapi/v3/${path}?hash=${hash}` };
     return { code: 301, contentType: 'text/plain; charset=utf-8', headers };
   }
-  const answer = await document(asked, hash, 'application/json', () => documents.v3(path, hash)!);
+  const tag = form === 'json' ? hash : `${hash}-${form}`;
+  const answer = await document(asked, tag, type, () => documents.v3(form, path, hash)!);
   // The address names the document: behind it is never another one.
   return wanted ? { ...answer, headers: { ...answer.headers, 'cache-control': 'public, immutable' } } : answer;
 }
@@ -64,17 +78,15 @@ const typesOf = (accept: string | undefined): string[] =>
 const isJson = (type: string): boolean => ['application/json', 'application/*', '*/*'].includes(type);
 
 /** Throws NOT_ACCEPTABLE. */
-function wantedForm(accept: string | undefined): { readonly form: V2Form; readonly type: string } {
+function wantedForm(accept: string | undefined, gnostic: GnosticNames): { readonly form: DocumentForm; readonly type: string } {
   for (const type of typesOf(accept)) {
     if (isJson(type)) return { form: 'json', type: 'application/json' };
-    if (gnosticTypes.includes(type)) return { form: 'protobuf', type: gnosticAnswer };
+    if (gnostic.accepted.includes(type)) return { form: 'protobuf', type: gnostic.answer };
   }
-  throw notAcceptable(['application/json', gnosticAnswer]);
+  throw notAcceptable(['application/json', gnostic.answer]);
 }
 
-function requireJson(accept: string | undefined): void {
-  if (!typesOf(accept).some(isJson)) throw notAcceptable(['application/json']);
+function notAcceptable(types: readonly string[]): ApiError {
+  const message = `only the following media types are accepted: ${types.join(', ')}`;
+  return new ApiError('INVALID_ARGUMENT', 'NotAcceptable', message, { parts: { of: 'text', message } });
 }
-
-const notAcceptable = (types: readonly string[]): ApiError =>
-  new ApiError('INVALID_ARGUMENT', 'NotAcceptable', `only these media types are there: ${types.join(', ')}`);

@@ -13,6 +13,7 @@ import { serverVersion } from '../server-version.ts';
 import { ContentsMaker, type GroupContents, Slices } from './contents.ts';
 import type { OpenApiVersion } from './definitions.ts';
 import { encodeDocument, namedPath, namedSchema } from './gnostic.ts';
+import { encodeDocumentV3, namedPathV3, namedSchemaV3 } from './gnostic-v3.ts';
 import { writePath } from './write-operations.ts';
 
 /** A document is dropped when it has not been read for so long. */
@@ -31,7 +32,7 @@ interface Kept {
   usedAt: number;
 }
 
-export type V2Form = 'json' | 'protobuf';
+export type DocumentForm = 'json' | 'protobuf';
 
 /**
  * The OpenAPI documents of what is served now, made when they are read, in slices, and kept compressed for a while. A
@@ -65,13 +66,14 @@ export class OpenApiDocuments {
   }
 
   /** The document of a group in a version, compressed; undefined for one that there is not. */
-  v3(path: string, hash: string): Promise<Buffer> | undefined {
+  v3(form: DocumentForm, path: string, hash: string): Promise<Buffer> | undefined {
     const contents = this.#contents().find((each) => pathOf(each) === path);
-    return contents && this.#keep(`3 ${path} ${hash}`, () => this.#json(3, [contents]));
+    const make = (all: GroupContents[]) => (form === 'json' ? this.#json(3, all) : this.#protobufV3(all));
+    return contents && this.#keep(`3 ${form} ${path} ${hash}`, () => make([contents]));
   }
 
   /** The document of everything, compressed. */
-  v2(form: V2Form, hash: string): Promise<Buffer> {
+  v2(form: DocumentForm, hash: string): Promise<Buffer> {
     const make = form === 'json' ? () => this.#json(2, this.#contents()) : () => this.#protobuf(this.#contents());
     return this.#keep(`2 ${form} ${hash}`, make);
   }
@@ -124,6 +126,16 @@ export class OpenApiDocuments {
       definition: (name, schema) => schemas.push(namedSchema(name, schema)),
     });
     return encodeDocument(info(), paths, schemas);
+  }
+
+  async #protobufV3(all: readonly GroupContents[]): Promise<Buffer> {
+    const paths: Buffer[] = [];
+    const schemas: Buffer[] = [];
+    await this.#make(3, all, {
+      path: (path, operations) => paths.push(namedPathV3(path, writePath(operations, 3))),
+      definition: (name, schema) => schemas.push(namedSchemaV3(name, schema)),
+    });
+    return encodeDocumentV3(info(), paths, schemas);
   }
 
   async #make(

@@ -1,37 +1,9 @@
 import type { Schema } from './definitions.ts';
+import { any, extensions, field, flag, isSchema, NOTHING, pair, text, texts } from './gnostic-fields.ts';
 import type { Operation, Parameter } from './operations.ts';
 import { inV2 } from './write-operations.ts';
 
 // The protobuf form of OpenAPI v2: gnostic's messages by their field numbers, as far as a document of ours has them.
-// Maps are lists of pairs of name (1) and value (2); what may be anything is YAML (2), of which JSON is a part.
-
-/** One field of a message: its number and what it holds. */
-function field(number: number, value: Uint8Array): Buffer {
-  return Buffer.concat([varint(number * 8 + 2), varint(value.length), value]);
-}
-
-function varint(value: number): Buffer {
-  if (value < 128) return Buffer.from([value]);
-  const bytes: number[] = [];
-  for (let left = value; ; left = Math.floor(left / 128)) {
-    if (left < 128) return Buffer.from([...bytes, left]);
-    bytes.push((left % 128) + 128);
-  }
-}
-
-const NOTHING = Buffer.alloc(0);
-const text = (number: number, value: unknown): Buffer =>
-  typeof value === 'string' ? field(number, Buffer.from(value)) : NOTHING;
-const texts = (number: number, values: unknown): Buffer =>
-  Buffer.concat((Array.isArray(values) ? values : []).map((value) => text(number, value)));
-const flag = (number: number, value: unknown): Buffer => (value === true ? Buffer.from([number * 8, 1]) : NOTHING);
-const any = (value: unknown): Buffer => text(2, `${JSON.stringify(value)}\n`);
-const pair = (name: string, value: Uint8Array): Buffer => Buffer.concat([text(1, name), field(2, value)]);
-
-const extensions = (number: number, of: Schema): Buffer =>
-  Buffer.concat(
-    Object.entries(of).map(([name, value]) => (name.startsWith('x-') ? field(number, pair(name, any(value))) : NOTHING)),
-  );
 
 /** The message Schema. */
 export function encodeSchema(schema: Schema): Buffer {
@@ -53,8 +25,6 @@ export function encodeSchema(schema: Schema): Buffer {
     extensions(31, schema),
   ]);
 }
-
-const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const namedSchemas = (schemas: Schema): Buffer =>
   Buffer.concat(Object.entries(schemas).map(([name, value]) => namedSchema(name, value as Schema)));

@@ -93,3 +93,20 @@ describe('JSON is laid out', () => {
     expect((await ask(`${path}?pretty=maybe`)).json).toMatchObject({ code: 400, reason: 'BadRequest' });
   });
 });
+
+it('OpenAPI v3 is answered as protobuf, by either of its names, with a tag of its own', async () => {
+  const { json } = await ask('/openapi/v3');
+  const path: string = json.paths['apis/apps/v1'].serverRelativeURL;
+  const plain = await ask(path);
+  for (const of of ['v3@v1.0', 'v3.v1.0']) {
+    const accept = `application/com.github.proto-openapi.spec.${of}+protobuf`;
+    const { code, headers, bytes } = await ask(path, { headers: { accept } });
+    expect([code, headers['content-type']]).toEqual([200, 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf']);
+    expect(bytes.subarray(0, 7).toString('latin1')).toBe('\n\u00053.0.0');
+    expect(bytes.includes('io.k8s.api.apps.v1.Deployment')).toBe(true);
+    expect(headers.etag).not.toBe(plain.headers.etag);
+    const again = await ask(path, { headers: { accept, 'if-none-match': headers.etag! } });
+    expect([again.code, again.bytes.length]).toEqual([304, 0]);
+  }
+  expect((await ask(path, { headers: { accept: 'text/html' } })).code).toBe(406);
+});
