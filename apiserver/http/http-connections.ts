@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Http2SecureServer, Http2ServerResponse, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Arrivals } from '../connections/arrivals.ts';
-import { type ConnectionBounds, DoorConnections, type Incoming } from '../connections/connection-bounds.ts';
+import { type ConnectionBounds, DoorConnections } from '../connections/connection-bounds.ts';
 
 /** A connection without a request is closed after it; Kubernetes' clients keep theirs for 90 s. */
 const idleMs = 180_000;
@@ -18,7 +18,7 @@ type Response = ServerResponse | Http2ServerResponse;
 
 /** The connections of the door for Kubernetes' clients, and what their requests may do to them. */
 export function boundConnections(server: Http2SecureServer, bounds: ConnectionBounds, arrivals: Arrivals): DoorConnections {
-  const waiting = new WeakMap<Incoming, WaitingAnswers>();
+  const waiting = new WeakMap<Socket, WaitingAnswers>();
   const connections = new DoorConnections(bounds, {
     events: server,
     inject: (socket) => void server.emit('connection', socket),
@@ -32,13 +32,15 @@ export function boundConnections(server: Http2SecureServer, bounds: ConnectionBo
   server.on('request', (request, response) => {
     unread.follow(response);
     if (request.httpVersionMajor > 1) return;
-    const incoming = connections.of(request.socket);
+    const { socket } = request;
+    const answers = waiting.get(socket) ?? new WaitingAnswers(socket);
+    waiting.set(socket, answers);
+    const incoming = connections.of(socket);
+    answers.add(response as unknown as ServerResponse, () => incoming && connections.within(incoming, idleMs));
+    // A client that has gone already leaves a connection without an address.
     if (!incoming) return;
     clearTimeout(incoming.timer);
     connections.streamBegun(incoming, response);
-    const answers = waiting.get(incoming) ?? new WaitingAnswers(request.socket);
-    waiting.set(incoming, answers);
-    answers.add(response as unknown as ServerResponse, () => connections.within(incoming, idleMs));
     if (answers.size > mostPipelined) {
       bounds.refusals.note('request-limit', incoming.peer);
       incoming.close();
@@ -58,7 +60,7 @@ class WaitingAnswers {
   constructor(socket: Socket) {
     this.#socket = socket;
     // Node's own listener comes first.
-    socket.once('close', () => setImmediate(() => this.#endAll()));
+    socket.once('close', () => this.#endSoon());
   }
 
   get size(): number {
@@ -67,17 +69,20 @@ class WaitingAnswers {
 
   add(answer: ServerResponse, whenIdle: () => void): void {
     this.#answers.add(answer);
+    if (this.#socket.destroyed) this.#endSoon();
     answer.once('close', () => {
       this.#answers.delete(answer);
       if (this.#answers.size === 0 && !this.#socket.destroyed) whenIdle();
     });
   }
 
-  #endAll(): void {
-    for (const each of this.#answers) {
-      each.destroy();
-      each.emit('close');
-    }
+  #endSoon(): void {
+    setImmediate(() => {
+      for (const each of this.#answers) {
+        each.destroy();
+        each.emit('close');
+      }
+    });
   }
 }
 

@@ -17,17 +17,22 @@ export interface ProxyRouteDeps {
 }
 
 /** What a role has to allow, as in Kubernetes: "get" of "pods/proxy". */
-const verbs: Readonly<Record<string, AccessVerb>> = {
-  ...{ GET: 'get-proxy', HEAD: 'get-proxy', POST: 'create-proxy', PUT: 'update-proxy', PATCH: 'patch-proxy' },
-  ...{ DELETE: 'delete-proxy', OPTIONS: 'options-proxy' },
-};
+const verbs: ReadonlyMap<string, AccessVerb> = new Map([
+  ['GET', 'get-proxy'],
+  ['HEAD', 'get-proxy'],
+  ['POST', 'create-proxy'],
+  ['PUT', 'update-proxy'],
+  ['PATCH', 'patch-proxy'],
+  ['DELETE', 'delete-proxy'],
+  ['OPTIONS', 'options-proxy'],
+]);
 const kindNames = { Pod: 'pod', Service: 'service', Node: 'node' } as const;
 
 /** How a request to .../proxy/... is served; undefined for kinds that have no proxy. */
 export function proxyRoute({ store, target, request }: ResourceRequest, deps: ProxyRouteDeps): StreamRoute | undefined {
   const kind = Object.hasOwn(kindNames, store.id) ? (store.id as keyof typeof kindNames) : undefined;
   if (!kind) return undefined;
-  const verb = verbs[request.method ?? ''];
+  const verb = verbs.get(request.method ?? '');
   if (!verb) throw unimplemented(`${request.method} is not served for ${target.resource}/proxy`);
   const { namespace } = target;
   if (store.kind.namespaced && namespace === '') throw badRequest(`${target.resource} are in namespaces: name one in the path`);
