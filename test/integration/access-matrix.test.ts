@@ -1,11 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { credentials, Client as GrpcClient, Metadata, type StatusObject } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
-import { formatToken } from '../../apiserver/authn/tokens.ts';
+import { askers, startAskedServer } from './access-askers.ts';
 import { type AskedMethod, everyMethod } from './access-requests.ts';
-import { type RunningServer, startServer } from './apiserver-harness.ts';
+import type { RunningServer } from './apiserver-harness.ts';
 
 // Every method as every built-in role and as no one. What is allowed stands in access-matrix.txt, which a person reads:
 // after a change that is meant, `npx vitest run --project integration access-matrix -u` writes it anew.
@@ -13,38 +11,14 @@ import { type RunningServer, startServer } from './apiserver-harness.ts';
 const UNAUTHENTICATED = 16;
 const PERMISSION_DENIED = 7;
 
-/** The columns: callers. `role` is bound in the namespace "default", or with `everywhere` in the cluster. */
-const askers = [
-  { who: 'known', user: 'guest', groups: [] },
-  { who: 'view', user: 'viewer', groups: [], role: 'view' },
-  { who: 'edit', user: 'editor', groups: [], role: 'edit' },
-  { who: 'admin', user: 'owner', groups: [], role: 'admin' },
-  { who: 'cluster-admin', user: 'root', groups: [], role: 'cluster-admin', everywhere: true },
-  { who: 'scheduler', user: 'system:kube-scheduler', groups: [] },
-  { who: 'controllers', user: 'system:kube-controller-manager', groups: [] },
-  { who: 'node', user: 'system:node:n1', groups: ['system:nodes'] },
-  { who: 'joining', user: 'system:bootstrap:abcdef', groups: ['system:bootstrappers'] },
-];
-
 let server: RunningServer;
 let connection: GrpcClient;
 const stopping = new AbortController();
 let answering: Promise<unknown>;
 
 beforeAll(async () => {
-  const first = await startServer();
-  await first.stop();
-  const file = join(first.dataDir, 'pki', 'tokens');
-  const lines = askers.map(({ who, user, groups }) => formatToken(who, { user, groups }));
-  await writeFile(file, (await readFile(file, 'utf8')) + lines.join(''));
-  server = await startServer({ dataDir: first.dataDir });
+  server = await startAskedServer();
   connection = new GrpcClient(server.info.address, credentials.createSsl(Buffer.from(server.info.ca)));
-  for (const { user, role, everywhere } of askers) {
-    if (role === undefined) continue;
-    const binding = { roleRef: { kind: 'ClusterRole', name: role }, subjects: [{ kind: 'User', name: user }] };
-    if (everywhere) await server.client.clusterRoleBindings.create({ ...binding, metadata: { name: user } });
-    else await server.client.roleBindings.create({ ...binding, metadata: { namespace: 'default', name: user } });
-  }
   // Otherwise questions about placements wait for a scheduler.
   answering = server.client.placements
     .serve('default-scheduler', async () => ({ placements: {}, simulation: { pods: [{}] } }), { signal: stopping.signal })
