@@ -94,7 +94,7 @@ export class MessagePlan implements ValueCodec {
   private readField(message: Message, key: string, json: unknown, at: JsonReader): void {
     const plan = this.readable.get(key);
     if (!plan) {
-      at.unknown(key, nearestWord(key, this.readable.keys()));
+      at.unknown(key, () => nearestWord(key, this.readable.keys()));
       return;
     }
     if (json === null || json === undefined) return;

@@ -18,9 +18,17 @@ function goTypeOf(value: unknown): string {
   return value === null ? 'null' : typeof value;
 }
 
+/**
+ * Of each sort, unknown fields and wrong values, so many are told. A document of megabytes may hold hundreds of
+ * thousands, and telling what each of them may have meant keeps the server busy for seconds.
+ */
+const mostOfEach = 100;
+
 /** Walks a JSON document: knows where it is, and collects what is wrong. One reader a document. */
 export class JsonReader {
   readonly violations: FieldViolation[] = [];
+  private unknownCount = 0;
+  private wrongCount = 0;
   private readonly path: (string | number)[] = [];
   private readonly showValues: boolean;
 
@@ -37,6 +45,7 @@ export class JsonReader {
   }
 
   wrong(expected: string, value: unknown): undefined {
+    if (++this.wrongCount > mostOfEach) return undefined;
     const found = describeJson(value, { showValues: this.showValues });
     this.violations.push(wrongType(this.field(), expected, found, goTypeOf(value)));
     return undefined;
@@ -44,15 +53,18 @@ export class JsonReader {
 
   /** The value here, or `steps` further down, breaks a rule; `why` says which, in words. */
   refuse(why: string, ...steps: (string | number)[]): undefined {
+    if (++this.wrongCount > mostOfEach) return undefined;
     this.path.push(...steps);
     this.violations.push({ field: this.field(), description: why, reason: 'FieldValueInvalid' });
     this.path.length -= steps.length;
     return undefined;
   }
 
-  unknown(name: string, didYouMean: string | undefined): void {
+  /** `nearest` finds the field that may have been meant. */
+  unknown(name: string, nearest: () => string | undefined): void {
+    if (++this.unknownCount > mostOfEach) return;
     this.path.push(name);
-    this.violations.push(unknownField(this.field(), didYouMean));
+    this.violations.push(unknownField(this.field(), nearest()));
     this.path.pop();
   }
 

@@ -2,6 +2,7 @@ import type { ServerHttp2Session } from 'node:http2';
 import { ApiError, badRequest, callCancelled } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { Arrivals } from '../connections/arrivals.ts';
+import { turnOfLarge } from '../registry/large-turns.ts';
 import { yamlToJson } from '../registry/read-yaml.ts';
 import type { HttpRequest, HttpResponse } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
@@ -32,6 +33,8 @@ export async function readBody(way: BodyWay): Promise<Buffer> {
   if (Number(headers['content-length'] ?? 0) > MOST_BYTES) throw tooLarge();
   if (way.isUpgrade && hasBody(way.request)) throw badRequest('a request that asks for another protocol may have no body');
   const body = way.isUpgrade ? Buffer.alloc(0) : await collect(way);
+  // Reading some megabytes takes tenths of a second, in which nothing else is served.
+  await turnOfLarge(body.length);
   return mediaTypeOf(way.request) === YAML ? Buffer.from(await yamlToJson(body, 'body')) : body;
 }
 

@@ -1,4 +1,4 @@
-/** Objects from this size on are changed one at a time. In bytes. */
+/** Objects from this size on are read and changed one at a time. In bytes. */
 const LARGE_BYTES = 16 * 1024;
 
 let last: Promise<void> = Promise.resolve();

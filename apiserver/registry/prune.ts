@@ -6,6 +6,7 @@ import type { WriteContext } from './write-context.ts';
 
 /** More would not fit into the answer. */
 const mostWarnings = 20;
+const mostViolations = 100;
 
 /**
  * Removes the fields that the kind does not have from what was sent, in place, where the codec has not refused them
@@ -16,7 +17,7 @@ export function pruneSent(
   sent: AnyObject,
   { fieldValidation = 'Warn', leftOut = [] }: Pick<WriteContext, 'fieldValidation' | 'leftOut'>,
 ): string[] {
-  const removed = [...leftOut, ...(store.kind.prune?.(sent) ?? []).map((path) => unknownField(path))];
+  const removed = [...leftOut, ...(store.kind.prune?.(sent) ?? []).slice(0, mostViolations).map((path) => unknownField(path))];
   if (removed.length === 0 || fieldValidation !== 'Strict') return leftOutWarnings(removed, fieldValidation);
   throw undecodable(store.kind, sent, removed);
 }

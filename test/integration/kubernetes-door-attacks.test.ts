@@ -140,7 +140,8 @@ describe('a request', () => {
   });
 
   it('that has many unknown fields is warned of in few bytes', async () => {
-    const object = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`unknown-${i}-${'x'.repeat(500)}`, 1]));
+    const name = (i: number) => `u${i}${i < 20 ? 'x'.repeat(500) : ''}`;
+    const object = Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [name(i), 1]));
     const body = JSON.stringify({ metadata: { name: 'warned' }, ...object });
     const { code, headers } = await ask(maps, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     expect(code).toBe(201);
