@@ -4,6 +4,9 @@ import type { HttpRequest } from './http-call.ts';
 /** As many as 64 groups and 64 texts to impersonate need, and others. */
 export const mostHeaders = 256;
 
+/** In bytes, of names and values. */
+export const mostHeaderBytes = 64 * 1024;
+
 const reads: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
@@ -18,6 +21,13 @@ export function checkRequest(request: HttpRequest, isUpgrade: boolean): void {
       'INVALID_ARGUMENT',
       'RequestHeaderFieldsTooLarge',
       `the request has more than ${mostHeaders} headers: send fewer`,
+    );
+  // nghttp2 holds a client of HTTP/2 to the bound only once it has confirmed the settings, which none has to.
+  if (rawHeaders.reduce((bytes, text) => bytes + text.length, 0) > mostHeaderBytes)
+    throw new ApiError(
+      'INVALID_ARGUMENT',
+      'RequestHeaderFieldsTooLarge',
+      `the headers of the request have more than ${mostHeaderBytes} bytes: send less`,
     );
   // Node reads the first of them only; what stands between the client and the server may read another.
   if (headers.authorization !== undefined && countOf(rawHeaders, 'authorization') > 1)

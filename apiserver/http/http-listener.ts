@@ -14,7 +14,7 @@ import type { Arrivals } from '../connections/arrivals.ts';
 import type { ConnectionBounds } from '../connections/connection-bounds.ts';
 import { contextOf, defaultTls, sessionOptions, type TlsOptions, tlsContext } from '../connections/tls.ts';
 import type { HeldCertificates, ServingIdentity } from '../pki/held-certificates.ts';
-import { mostHeaders } from './check-request.ts';
+import { mostHeaderBytes, mostHeaders } from './check-request.ts';
 import { boundConnections } from './http-connections.ts';
 import type { LazyDoor } from './lazy-door.ts';
 
@@ -40,8 +40,6 @@ export interface HttpListener {
   drain(graceMs: number): Promise<void>;
 }
 
-/** In bytes. */
-const mostHeaderBytes = 64 * 1024;
 const handshakeMs = 10_000;
 
 /** Listens for HTTP/1.1 and HTTP/2, over TLS alone. Rejects where the address cannot be had. */
