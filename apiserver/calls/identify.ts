@@ -30,7 +30,7 @@ const judgedByCall = new WeakSet<ConnectionKey>();
 /** Whether a connection has authenticated; it may be outdated. */
 export function isIdentified({ key, socket }: CallerConnection): boolean {
   if (key && (identities.has(key) || shown.has(key) || judgedByCall.has(key))) return true;
-  return socket?.authorized === true && socket.getPeerCertificate?.().subject !== undefined;
+  return socket?.authorized === true && socket.getPeerCertificate?.()?.subject !== undefined;
 }
 
 /** The flow of the caller that a connection has authenticated, if any. */
