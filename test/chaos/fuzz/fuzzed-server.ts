@@ -29,8 +29,9 @@ const program = fileURLToPath(new URL('./server-process.ts', import.meta.url));
 /** The library says so of headers that are no text, and leaves them out. */
 const libraryWord = 'E Failed to add metadata entry';
 
-export async function startFuzzedServer(dataDir: string, address: string): Promise<FuzzedServer> {
-  const child = spawn(process.execPath, ['--expose-gc', '--import', hook, program, dataDir, address], {
+export async function startFuzzedServer(dataDir: string, address: string, kubernetes?: string): Promise<FuzzedServer> {
+  const where = kubernetes === undefined ? [address] : [address, kubernetes];
+  const child = spawn(process.execPath, ['--expose-gc', '--import', hook, program, dataDir, ...where], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let log = '';

@@ -1,0 +1,138 @@
+import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2';
+import { Agent, request } from 'node:https';
+import { connect as connectTls } from 'node:tls';
+import type { ConnectOptions } from '../../../client/index.ts';
+import type { DoorRequest } from './requests.ts';
+
+export interface DoorOutcome {
+  /** The status of HTTP; undefined when none came. */
+  readonly code: number | undefined;
+  readonly how: 'answered' | 'left' | 'broken' | 'silent' | 'not sent';
+}
+
+/** A server that says nothing for so long to a request that must be answered has forgotten it. */
+const silenceMs = 60_000;
+const closeMs = 100;
+
+/** A caller of the door over both versions of HTTP; its connections are made again when they break. */
+export class DoorConnection {
+  readonly #target: ConnectOptions;
+  readonly #agent: Agent;
+  #session: ClientHttp2Session | undefined;
+
+  constructor(target: ConnectOptions) {
+    this.#target = target;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: 24 });
+  }
+
+  get #tls() {
+    const { ca, cert, key } = this.#target;
+    return { ca, cert, key, servername: 'localhost', checkServerIdentity: () => undefined };
+  }
+
+  #headers(headers: DoorRequest['headers']): Record<string, string> {
+    const { token } = this.#target;
+    return { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers };
+  }
+
+  session(): ClientHttp2Session {
+    if (this.#session && !this.#session.closed && !this.#session.destroyed) return this.#session;
+    const session = connectHttp2(`https://${this.#target.address}`, { ...this.#tls, maxSessionMemory: 1_000 });
+    session.setMaxListeners(0);
+    session.on('error', () => {});
+    session.on('goaway', () => session.close());
+    this.#session = session;
+    return session;
+  }
+
+  overHttp2({ method, path, headers, body, patienceMs }: DoorRequest): Promise<DoorOutcome> {
+    return new Promise((resolve) => {
+      try {
+        const stream = this.session().request({ ...this.#headers(headers), ':method': method, ':path': path });
+        let code: number | undefined;
+        let hasLeft = false;
+        const timer = setTimeout(() => {
+          hasLeft = true;
+          stream.close(constants.NGHTTP2_CANCEL);
+          // Closing waits for what is still to be written.
+          setTimeout(() => stream.destroy(), closeMs);
+        }, patienceMs ?? silenceMs);
+        stream.on('response', (answer) => {
+          code = answer[':status'];
+        });
+        stream.on('error', () => {});
+        stream.on('close', () => {
+          clearTimeout(timer);
+          resolve({ code, how: howOf(code, hasLeft, patienceMs) });
+        });
+        // A refusal stops the body, and Node then never closes the stream that it was writing.
+        stream.on('end', () => stream.destroy());
+        stream.on('aborted', () => stream.destroy());
+        stream.resume();
+        stream.end(body);
+      } catch {
+        resolve({ code: undefined, how: 'not sent' });
+      }
+    });
+  }
+
+  overHttp1({ method, path, headers, body, patienceMs }: DoorRequest): Promise<DoorOutcome> {
+    const [host, port] = this.#target.address.split(':');
+    return new Promise((resolve) => {
+      try {
+        const call = request({
+          ...{ host, port, method, path, agent: this.#agent, headers: this.#headers(headers), ...this.#tls },
+        });
+        let code: number | undefined;
+        let hasLeft = false;
+        const timer = setTimeout(() => {
+          hasLeft = true;
+          call.destroy();
+        }, patienceMs ?? silenceMs);
+        call.on('response', (response) => {
+          code = response.statusCode;
+          response.on('error', () => {});
+          response.resume();
+        });
+        call.on('error', () => {});
+        call.on('close', () => {
+          clearTimeout(timer);
+          resolve({ code, how: howOf(code, hasLeft, patienceMs) });
+        });
+        call.end(body);
+      } catch {
+        resolve({ code: undefined, how: 'not sent' });
+      }
+    });
+  }
+
+  /** Says something on a connection of its own; what the server answers at first, until it ends it or for a moment. */
+  speak(bytes: Uint8Array, ms = 200): Promise<DoorOutcome> {
+    const [host, port] = this.#target.address.split(':');
+    return new Promise((resolve) => {
+      const socket = connectTls({ host, port: Number(port), ...this.#tls, ALPNProtocols: ['http/1.1'] });
+      let text = '';
+      const leave = setTimeout(() => socket.destroy(), ms);
+      socket.on('error', () => {});
+      socket.on('data', (chunk: Buffer) => {
+        if (text.length < 64) text += chunk.toString('latin1');
+      });
+      socket.on('close', () => {
+        clearTimeout(leave);
+        const code = /^HTTP\/1\.1 (\d{3})/.exec(text)?.[1];
+        resolve({ code: code === undefined ? undefined : Number(code), how: code === undefined ? 'broken' : 'answered' });
+      });
+      socket.write(bytes);
+    });
+  }
+
+  close(): void {
+    this.#session?.destroy();
+    this.#agent.destroy();
+  }
+}
+
+function howOf(code: number | undefined, hasLeft: boolean, patienceMs: number | undefined): DoorOutcome['how'] {
+  if (hasLeft) return patienceMs === undefined ? 'silent' : 'left';
+  return code === undefined ? 'broken' : 'answered';
+}
