@@ -40,6 +40,8 @@ export interface AgentOptions {
   readonly imageOptions?: ImageOptions | undefined;
   /** The certificate that the client uses, which the agent renews; absent: another process renews it. */
   readonly held?: HeldCertificate | undefined;
+  /** The authorities (PEM) that the client trusts, where it uses no such certificate. */
+  readonly authorities?: string | undefined;
   readonly logger: Logger;
   /** Changes how much `logger` writes. */
   readonly logLevel?: LogLevelControl | undefined;

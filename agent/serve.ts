@@ -37,7 +37,10 @@ function assemble(wiring: Wiring, signal: AbortSignal) {
   const holder = holderIdentity(ports.inventory.nodeInfo.machineID ?? '', nodeDir);
   const facts = holderFacts(wiring.dataDir);
   const lease = createNodeLease({ client: client.leases, nodeName, holder, facts, clock, logger });
-  const objects = createObjectSource({ configMaps: client.configMaps, secrets: client.secrets, clock });
+  const objects = createObjectSource({
+    ...{ configMaps: client.configMaps, secrets: client.secrets, clock },
+    authorities: () => wiring.held?.current().ca ?? wiring.authorities,
+  });
   const current = (pod: Pod) => (isStatic(pod) ? statics.mirrorOf(pod) : pods.lister.get(objectKey(pod)));
   // Statuses and ends of pods share a stream: of many at once each costs a fraction of a call.
   const podWrites = client.bulkWriter({ signal }).resource('Pod');

@@ -20,6 +20,7 @@ import type { NodeConfig } from './config/node-config.ts';
 import type { ObjectSource } from './config/objects.ts';
 import { type ClusterNames, computeApiAddress } from './config/resolv-conf.ts';
 import { createSecuritySource } from './config/security-facts.ts';
+import type { HeldCertificate } from './identity/held-certificate.ts';
 import type { ImageCollector } from './images/collector.ts';
 import type { ImageOptions } from './images/options.ts';
 import type { PullRecords } from './images/pulled-images.ts';
@@ -73,6 +74,8 @@ export interface Wiring {
   readonly registration?: NodeRegistration | undefined;
   /** What the agent says it is; this program's version where it is not said. */
   readonly version?: string;
+  readonly held?: HeldCertificate | undefined;
+  readonly authorities?: string | undefined;
   readonly logger: Logger;
   readonly logLevel?: LogLevelControl | undefined;
   readonly metrics: MetricsRegistry;

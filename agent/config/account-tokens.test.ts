@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { notFound } from '../../api/errors/index.ts';
 import type { Pod, ServiceAccountTokenProjection, TokenRequestSpec } from '../../api/generated/types.ts';
 import { pod } from '../../test/builders/index.ts';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
@@ -91,6 +92,24 @@ describe("a pod's tokens", () => {
     expect(await shown(own)).toEqual([{ problem: 'cannot get a token: server away' }]);
     fail();
     expect(await shown(own)).toEqual([{ token: 'token-2' }]);
+  });
+
+  it('wait a little for an account that is about to be made, and not for others', async () => {
+    const { clock, asked, shown, fail } = world();
+    fail(notFound({ kind: 'ServiceAccount', namespace: 'default', name: 'bot' }));
+    const early = shown(own);
+    await clock.advance(50);
+    await clock.advance(100);
+    fail();
+    await clock.advance(200);
+    expect(await early).toEqual([{ token: 'token-1' }]);
+    expect(asked).toHaveLength(1);
+    fail(notFound({ kind: 'Pod', namespace: 'default', name: 'web' }));
+    expect(await shown(vault)).toEqual([{ problem: 'cannot get a token: pod "web" in namespace "default" not found' }]);
+    fail(notFound({ kind: 'ServiceAccount', namespace: 'default', name: 'bot' }));
+    const late = shown(vault);
+    for (const ms of [50, 100, 200, 400, 800, 1_200]) await clock.advance(ms);
+    expect(await late).toEqual([{ problem: 'cannot get a token: serviceaccount "bot" in namespace "default" not found' }]);
   });
 
   it('are forgotten with it', async () => {

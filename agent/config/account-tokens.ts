@@ -1,7 +1,8 @@
+import { ApiError, isNotFound } from '../../api/errors/index.ts';
 import type { Pod, ServiceAccountTokenProjection } from '../../api/generated/types.ts';
 import { defaultServiceAccount } from '../../api/meta/well-known.ts';
 import type { ServiceAccountClient } from '../../client/client.ts';
-import type { Clock } from '../../client/clock.ts';
+import { type Clock, pause } from '../../client/clock.ts';
 
 /** What a volume shows of the pod's service account: a token, or why there is none. */
 export type ShownToken = { readonly token: string } | { readonly problem: string };
@@ -33,6 +34,13 @@ const longestUseMs = 24 * 3_600_000;
 /** The server's bound, 30 days; manifests for clusters without one ask for more. */
 const mostSeconds = 2_592_000;
 const usualSeconds = 3_600;
+/** A controller makes the account of a new namespace: a pod that was quicker waits so long, and then as for others. */
+const absentMs = [50, 100, 200, 400, 800, 1_200];
+
+const never = new AbortController().signal;
+
+const isAccountMissing = (error: unknown): boolean =>
+  isNotFound(error) && error instanceof ApiError && error.subject.kind === 'ServiceAccount';
 
 interface Held {
   readonly token: string;
@@ -61,6 +69,18 @@ export function createTokenSource({ accounts, clock }: TokenSourceOptions): Toke
     return { token, madeAt, lifeMs: expirationSeconds * 1_000 };
   }
 
+  /** The first one of a pod, whose account may be about to be made. */
+  async function requestFirst(pod: Pod, wanted: ServiceAccountTokenProjection): Promise<Held> {
+    for (const ms of absentMs)
+      try {
+        return await request(pod, wanted);
+      } catch (error) {
+        if (!isAccountMissing(error)) throw error;
+        await pause(ms, never, clock);
+      }
+    return request(pod, wanted);
+  }
+
   /** A clock that is set back makes nothing young again. */
   const ageOf = ({ madeAt }: Held): number => Math.abs(clock.now() - madeAt);
   const isDue = (last: Held): boolean => ageOf(last) >= Math.min(last.lifeMs * partOfLife, longestUseMs);
@@ -70,7 +90,7 @@ export function createTokenSource({ accounts, clock }: TokenSourceOptions): Toke
     const last = own.get(key);
     if (last !== undefined && !isDue(last)) return { token: last.token };
     try {
-      const made = await request(pod, wanted);
+      const made = await (last === undefined ? requestFirst : request)(pod, wanted);
       own.set(key, made);
       return { token: made.token };
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { ConfigMap, Pod, Secret } from '../../api/generated/types.ts';
+import { rootCertificates } from '../../api/meta/well-known.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { ResourceClient } from '../../client/services/resource-client.ts';
 import { podContainers } from '../pod/pod-containers.ts';
@@ -19,18 +20,36 @@ export interface ObjectSource {
 export interface ObjectSourceOptions {
   readonly configMaps: Pick<ResourceClient<ConfigMap>, 'get'>;
   readonly secrets: Pick<ResourceClient<Secret>, 'get'>;
+  /**
+   * The authorities' certificates (PEM) that this agent trusts, for pods of a namespace that has no ConfigMap with
+   * them: a controller makes that, a moment after the namespace. Containers start again with it while the server is
+   * away.
+   */
+  readonly authorities?: (() => string | undefined) | undefined;
   readonly clock: Clock;
 }
 
-export function createObjectSource({ configMaps, secrets, clock }: ObjectSourceOptions): ObjectSource {
+/** Authorities change once in years, and both count for a while: not each pod's start has to ask for them. */
+const rootAgeMs = 60_000;
+
+export function createObjectSource({ configMaps, secrets, authorities, clock }: ObjectSourceOptions): ObjectSource {
   const getConfigMap = createKnownObjects(configMaps, clock);
   const getSecret = createKnownObjects(secrets, clock);
+  const { configMap: rootName, key: rootKey } = rootCertificates;
+
+  async function getMap(namespace: string, name: string, maxAgeMs: number): Promise<ConfigMap | undefined> {
+    const own = name === rootName ? authorities?.() : undefined;
+    const found = getConfigMap({ namespace, name }, name === rootName ? Math.max(maxAgeMs, rootAgeMs) : maxAgeMs);
+    if (own === undefined) return found;
+    return (await found.catch(() => undefined)) ?? { metadata: { namespace, name }, data: { [rootKey]: own } };
+  }
+
   return {
     async forPod(pod, maxAgeMs) {
       const names = namedObjects(pod);
       const namespace = pod.metadata?.namespace ?? '';
       const [maps, secretMap] = await Promise.all([
-        getAll(names.configMaps, (name) => getConfigMap({ namespace, name }, maxAgeMs)),
+        getAll(names.configMaps, (name) => getMap(namespace, name, maxAgeMs)),
         getAll(names.secrets, (name) => getSecret({ namespace, name }, maxAgeMs)),
       ]);
       return { configMaps: maps, secrets: secretMap };

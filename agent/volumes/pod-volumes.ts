@@ -36,7 +36,7 @@ export interface PodVolumes {
 export type SubPaths = ReadonlyMap<number, string>;
 
 export interface PodVolumesOptions {
-  readonly volumes: Pick<Volumes, 'ensureVolumes' | 'refreshVolumes' | 'ensureSubPath' | 'podDir'>;
+  readonly volumes: Pick<Volumes, 'ensureVolumes' | 'refreshVolumes' | 'ensureSubPath' | 'podDir' | 'sharedDir'>;
   readonly objects: ObjectSource;
   readonly claims: ClaimSource;
   readonly tokens: TokenSource;
@@ -49,6 +49,7 @@ const refreshAgeMs = 15_000;
 export function createPodVolumes({ volumes, objects, claims, tokens, allocatable }: PodVolumesOptions): PodVolumes {
   const base = (pod: Pod) => ({
     podDir: volumes.podDir(pod.metadata?.uid ?? ''),
+    sharedDir: volumes.sharedDir(pod.metadata?.uid ?? ''),
     pod,
     allocatable,
     ownership: ownershipOf(pod),

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Node, Pod, Volume, VolumeSource } from '../../api/generated/types.ts';
 import { podLimits } from '../../api/kinds/pod/resources.ts';
 import { quantityValue } from '../../api/meta/quantity.ts';
+import { accountVolumes, sizeProblem } from './account-volume.ts';
 import { type Claimed, type ClaimedFolder, decideClaimedFolder } from './claimed-volume.ts';
 import { modeForGroup, type Ownership } from './ownership.ts';
 import {
@@ -18,7 +19,13 @@ import {
 export type VolumeStep = { readonly name: string; readonly path: string; readonly readOnly: boolean } & (
   | { readonly kind: 'directory' }
   | { readonly kind: 'memory'; readonly sizeBytes: number | undefined }
-  | { readonly kind: 'files'; readonly inMemory: boolean; readonly files: readonly VolumeFile[] }
+  | {
+      readonly kind: 'files';
+      readonly inMemory: boolean;
+      /** Where it is instead in the memory that the pods of the node share, unless it has been made at `path`. */
+      readonly sharedPath?: string;
+      readonly files: readonly VolumeFile[];
+    }
   | { readonly kind: 'host-path'; readonly type: string }
   | { readonly kind: 'local' }
   /** A folder that the agent makes when it is first used. */
@@ -35,6 +42,8 @@ export interface VolumeProblem {
   readonly message: string;
   /** Where the volume is if it could be made before: for the pod's containers it then goes on as it was. */
   readonly madeAt?: string;
+  /** See VolumeStep. */
+  readonly sharedPath?: string;
 }
 
 export interface VolumePlan {
@@ -46,6 +55,8 @@ export interface VolumePlan {
 export interface VolumeInput extends FilesInput {
   /** The pod's own folder: <data>/node/<node>/pods/<uid>. */
   readonly podDir: string;
+  /** The same in the memory that the pods of the node share; absent: each volume in memory has one of its own. */
+  readonly sharedDir?: string | undefined;
   readonly pod: Pod;
   readonly claims: ReadonlyMap<string, Claimed>;
   /** This machine's Node, where a claimed volume is only for some. */
@@ -60,8 +71,9 @@ export interface VolumeInput extends FilesInput {
 export function computeVolumePlan(input: VolumeInput): VolumePlan {
   const steps: VolumeStep[] = [];
   const problems: VolumeProblem[] = [];
+  const shared = input.sharedDir === undefined ? new Set<string>() : accountVolumes(input.pod);
   for (const volume of input.pod.spec?.volumes ?? []) {
-    const planned = planVolume(input, volume);
+    const planned = planVolume(input, volume, shared.has(volume.name ?? ''));
     if ('reason' in planned) problems.push(planned);
     else steps.push(input.ownership === undefined ? planned : readableByGroup(planned));
   }
@@ -74,7 +86,7 @@ function readableByGroup(step: VolumeStep): VolumeStep {
   return { ...step, files: step.files.map((file) => ({ ...file, mode: modeForGroup(file.mode, 'file', true) })) };
 }
 
-function planVolume(input: VolumeInput, volume: Volume): VolumeStep | VolumeProblem {
+function planVolume(input: VolumeInput, volume: Volume, isShared: boolean): VolumeStep | VolumeProblem {
   const { name = '', volumeSource: source = {} } = volume;
   if (!isSafeName(name)) return problem(name, 'invalid', 'not a name for a folder');
   if (source.emptyDir !== undefined) return planEmptyDir(input, name, source.emptyDir);
@@ -90,15 +102,12 @@ function planVolume(input: VolumeInput, volume: Volume): VolumeStep | VolumeProb
   const made = filesOf(source, input);
   if (made === undefined) return problem(name, 'unsupported', `${Object.keys(source)[0] ?? 'no'} source is not supported`);
   const path = join(input.podDir, 'volumes', made.folder, name);
-  if ('reason' in made.files) return { ...problem(name, made.files.reason, made.files.message), madeAt: path };
-  return {
-    kind: 'files',
-    name,
-    path,
-    readOnly: true,
-    inMemory: made.folder === 'secret' || holdsSecrets(source),
-    files: made.files,
-  };
+  const shared = isShared && input.sharedDir !== undefined ? { sharedPath: join(input.sharedDir, name) } : {};
+  if ('reason' in made.files) return { ...problem(name, made.files.reason, made.files.message), madeAt: path, ...shared };
+  const tooMuch = isShared ? sizeProblem(made.files) : undefined;
+  if (tooMuch !== undefined) return { ...problem(name, 'invalid', tooMuch), madeAt: path, ...shared };
+  const inMemory = made.folder === 'secret' || holdsSecrets(source);
+  return { kind: 'files', name, path, ...shared, readOnly: true, inMemory, files: made.files };
 }
 
 function planEmptyDir(input: VolumeInput, name: string, emptyDir: NonNullable<VolumeSource['emptyDir']>): VolumeStep {

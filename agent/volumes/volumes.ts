@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { createMadeFolders, defaultRoot, type MadeFolders } from '../local-path/made-folders.ts';
@@ -6,8 +7,10 @@ import { isMade, isMissing, writeAtomically } from './atomic-files.ts';
 import { ensureHostPath } from './host-path.ts';
 import { createMounts, type Mounts, realPathOf, unmountBelow } from './mounts.ts';
 import { ensureOwnership, type Ownership } from './ownership.ts';
+import { SharedMemory } from './shared-memory.ts';
 import { ensureSubPath, type SubPathRequest, subPathFolder } from './sub-paths.ts';
 import { createTurns } from './turns.ts';
+import type { VolumeFile } from './volume-files.ts';
 import { computeVolumePlan, isSafeName, type VolumeInput, type VolumeProblem, type VolumeStep } from './volume-plan.ts';
 
 /** A volume that is there: what to mount into containers. */
@@ -56,6 +59,8 @@ export interface Volumes {
   /** The pods that have a folder here, wanted or not. */
   listPods(): Promise<string[]>;
   podDir(podUid: string): string;
+  /** The pod's folder in the memory that the pods of the node share. */
+  sharedDir(podUid: string): string;
   /**
    * Removes a volume of a local-path class with its data. Never reaches through a mount or a link; throws what people
    * should read. Gone is fine.
@@ -74,6 +79,9 @@ class PodVolumes implements Volumes {
   readonly #warn: (message: string) => void;
   /** Volumes that were given to their group: as in Kubernetes once for a pod, not at each start of a container. */
   readonly #given = new Set<string>();
+  /** What a volume in shared memory shows, by its path: no other program writes there. */
+  readonly #shown = new Map<string, string>();
+  readonly #shared: SharedMemory;
   readonly #inTurn = createTurns();
   readonly #made: MadeFolders;
   readonly removeMadeFolder: (path: string) => Promise<void>;
@@ -84,6 +92,8 @@ class PodVolumes implements Volumes {
     this.#canMount = options.canMount ?? process.getuid?.() === 0;
     this.#warn = options.warn ?? (() => {});
     const nodeDir = dirname(podsDir);
+    const machine = { mounts: this.#mounts, canMount: this.#canMount, warn: this.#warn };
+    this.#shared = new SharedMemory({ ...machine, folder: join(nodeDir, 'memory') });
     this.#made = createMadeFolders({ nodeDir, root: options.localPathFolder ?? defaultRoot(nodeDir), mounts: this.#mounts });
     this.removeMadeFolder = this.#made.remove;
   }
@@ -91,6 +101,11 @@ class PodVolumes implements Volumes {
   podDir(podUid: string): string {
     if (!isSafeName(podUid)) throw new Error(`pod uid "${podUid}" is not a name for a folder`);
     return join(this.#podsDir, podUid);
+  }
+
+  sharedDir(podUid: string): string {
+    if (!isSafeName(podUid)) throw new Error(`pod uid "${podUid}" is not a name for a folder`);
+    return this.#shared.podDir(podUid);
   }
 
   ensureVolumes(input: VolumeInput): Promise<VolumesReady> {
@@ -117,13 +132,7 @@ class PodVolumes implements Volumes {
   }
 
   async listPods(): Promise<string[]> {
-    try {
-      const entries = await readdir(this.#podsDir, { withFileTypes: true });
-      return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-    } catch (error) {
-      if (isMissing(error)) return [];
-      throw error;
-    }
+    return [...new Set([...(await foldersIn(this.#podsDir)), ...(await this.#shared.listPods())])];
   }
 
   /**
@@ -154,9 +163,45 @@ class PodVolumes implements Volumes {
     if (step.kind === 'host-path') return ensureHostPath(step.path, step.type);
     if (step.kind === 'made') return this.#made.ensure(step.path);
     if (step.kind === 'local') return ensureHostPath(step.path, 'Directory');
-    if (step.inMemory) await this.#ensureMemory(step.path, undefined);
     const give = (folder: string) => (ownership === undefined ? undefined : ensureOwnership(folder, ownership, true));
+    if (step.inMemory && step.path !== step.sharedPath) await this.#ensureMemory(step.path, undefined);
     await writeAtomically(step.path, step.files, give);
+  }
+
+  /**
+   * Makes a volume that is to be in shared memory, and says where it is. One that an agent of before made, or that
+   * found no room, is in a file system of its own: containers see it there.
+   */
+  async #syncShared(step: FilesStep, sharedPath: string, ownership: Ownership | undefined): Promise<VolumeStep> {
+    if (await isMade(step.path)) {
+      await this.#syncVolume(step, ownership);
+      return step;
+    }
+    const shared = { ...step, path: sharedPath };
+    const shown = digestOf(step.files);
+    if (this.#shown.get(sharedPath) === shown) return shared;
+    await this.#shared.ensure();
+    try {
+      await this.#syncVolume(shared, ownership);
+    } catch (error) {
+      if (!isFull(error) || (await isMade(sharedPath))) throw error;
+      await rm(sharedPath, { recursive: true, force: true });
+      this.#warn(`no room for ${sharedPath} in the memory that the pods share: it gets its own`);
+      await this.#syncVolume(step, ownership);
+      return step;
+    }
+    this.#shown.set(sharedPath, shown);
+    return shared;
+  }
+
+  async #sync(step: VolumeStep, input: VolumeInput): Promise<VolumeStep> {
+    const { ownership } = input;
+    const { sharedPath } = step.kind === 'files' ? step : {};
+    const isShared = step.kind === 'files' && sharedPath !== undefined;
+    if (!isShared) await this.#syncVolume(step, ownership);
+    const made = isShared ? await this.#syncShared(step, sharedPath, ownership) : step;
+    await this.#giveOnce(made, input);
+    return made;
   }
 
   async #ensureVolumes(input: VolumeInput): Promise<VolumesReady> {
@@ -164,16 +209,16 @@ class PodVolumes implements Volumes {
     const volumes = new Map<string, ReadyVolume>();
     const problems: VolumeProblem[] = [];
     for (const problem of plan.problems) {
-      const { volume, madeAt } = problem;
+      const { volume, madeAt, sharedPath } = problem;
       // As in Kubernetes: deleting an object does not keep the containers that have its files from starting again.
-      if (madeAt !== undefined && (await isMade(madeAt))) volumes.set(volume, { hostPath: madeAt, readOnly: true });
+      const hostPath = await firstMade([madeAt, sharedPath]);
+      if (hostPath !== undefined) volumes.set(volume, { hostPath, readOnly: true });
       else problems.push(problem);
     }
     for (const step of plan.steps) {
       try {
-        await this.#syncVolume(step, input.ownership);
-        await this.#giveOnce(step, input);
-        volumes.set(step.name, { hostPath: step.path, readOnly: step.readOnly });
+        const { path: hostPath } = await this.#sync(step, input);
+        volumes.set(step.name, { hostPath, readOnly: step.readOnly });
       } catch (error) {
         problems.push({ volume: step.name, reason: 'failed', message: `volume "${step.name}": ${wordsOf(error)}` });
       }
@@ -184,9 +229,7 @@ class PodVolumes implements Volumes {
   async #refreshVolumes(input: VolumeInput): Promise<void> {
     const plan = computeVolumePlan(input);
     for (const step of plan.steps) {
-      if (step.kind !== 'files') continue;
-      await this.#syncVolume(step, input.ownership);
-      await this.#giveOnce(step, input);
+      if (step.kind === 'files') await this.#sync(step, input);
     }
   }
 
@@ -195,9 +238,37 @@ class PodVolumes implements Volumes {
     await unmountBelow(this.#mounts, folder).catch((error: unknown) => {
       throw new Error(`remove volumes of pod ${podUid}: ${wordsOf(error)}`);
     });
+    await this.#shared.remove(podUid);
+    const shared = this.#shared.podDir(podUid) + sep;
+    for (const path of this.#shown.keys()) if (path.startsWith(shared)) this.#shown.delete(path);
     // What else is kept of a pod that has ended (its last words) goes with its object.
     for (const part of parts) await rm(join(folder, part), { recursive: true, force: true });
     for (const key of this.#given) if (key.startsWith(folder + sep)) this.#given.delete(key);
+  }
+}
+
+type FilesStep = Extract<VolumeStep, { readonly kind: 'files' }>;
+
+function digestOf(files: readonly VolumeFile[]): string {
+  const hash = createHash('sha256');
+  for (const { path, data, mode, uid } of files) hash.update(JSON.stringify([path, mode, uid, data.length])).update(data);
+  return hash.digest('base64');
+}
+
+const isFull = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOSPC';
+
+async function firstMade(paths: readonly (string | undefined)[]): Promise<string | undefined> {
+  for (const path of paths) if (path !== undefined && (await isMade(path))) return path;
+  return undefined;
+}
+
+async function foldersIn(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
   }
 }
 

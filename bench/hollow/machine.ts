@@ -66,6 +66,7 @@ export function createHollowVolumes(podsDir: string): Volumes {
     releasePodVolumes: async () => {},
     listPods: async () => [],
     podDir,
+    sharedDir: podDir,
     removeMadeFolder: async () => {},
   };
 }

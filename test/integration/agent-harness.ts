@@ -91,8 +91,18 @@ export function startAgent(
     close: () => {},
     ...more,
   };
+  // No controller makes it where there are none; agents wait for it.
+  server.client.serviceAccounts.create({ metadata: { namespace: 'default', name: 'default' } }).catch(() => {});
   const ended = runAgent(
-    { client: { ...client, bulkWriter }, nodeName, dataDir, logger: createFakeLogger(), ports, ...options },
+    {
+      authorities: server.info.ca,
+      client: { ...client, bulkWriter },
+      nodeName,
+      dataDir,
+      logger: createFakeLogger(),
+      ports,
+      ...options,
+    },
     abort.signal,
   );
   ended.catch(() => {});
