@@ -7,6 +7,7 @@ import { serviceAccountRules } from './service-account.ts';
 const accounts: Record<string, ServiceAccount> = {
   'ci/default': {},
   'ci/caller': { automountServiceAccountToken: true },
+  'ci/silent': { automountServiceAccountToken: false },
   'ci/bot': { imagePullSecrets: [{ name: 'registry' }] },
 };
 const rules = serviceAccountRules(async (namespace, name) => accounts[`${namespace}/${name}`]);
@@ -56,9 +57,11 @@ describe('a new pod', () => {
     const containers = [{ name: 'a' }];
     const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
     it.each<[string, PodSpec, boolean]>([
-      ['not unless asked for', {}, false],
+      ['unless it says no', {}, true],
       ['when it asks for it', { automountServiceAccountToken: true }, true],
       ['when its account says so', { serviceAccountName: 'caller' }, true],
+      ['not when its account says no', { serviceAccountName: 'silent' }, false],
+      ['when it asks for it against its account', { serviceAccountName: 'silent', automountServiceAccountToken: true }, true],
       ['not when it says no itself', { serviceAccountName: 'caller', automountServiceAccountToken: false }, false],
     ])('%s', async (_, spec, wanted) => {
       const made = await admit({ ...spec, containers: [{ name: 'a' }] });

@@ -10,11 +10,10 @@ export type AccountReader = (namespace: string, name: string) => Promise<Service
 
 /**
  * As in Kubernetes: every new pod has a service account, "default" unless it names one; it is refused when there is no
- * such account, and gets the account's secrets for images when it names none itself. Unlike there a token is mounted
- * only when the pod or its account says so (automountServiceAccountToken: true): most programs never call the API, and
- * each token costs its pod a mount and a signature, and is worth stealing. Only "default" may be missing: a controller
- * makes it, a moment after its namespace, and a create does not wait for that. A static pod's mirror has none, because
- * the pod runs without the API server.
+ * such account, and gets the account's secrets for images when it names none itself, and its token mounted, unless the
+ * pod or else the account says no (automountServiceAccountToken: false). Only "default" may be missing: a controller
+ * makes it, a moment after its namespace, and a create does not wait for that; the agent does. A static pod's mirror
+ * has none, because the pod runs without the API server.
  */
 export function serviceAccountRules(readAccount: AccountReader): Admission {
   return {
@@ -34,7 +33,8 @@ export function serviceAccountRules(readAccount: AccountReader): Admission {
         );
       if (!spec.imagePullSecrets?.length && account?.imagePullSecrets?.length)
         spec.imagePullSecrets = account.imagePullSecrets.map(({ name: secret }) => ({ name: secret ?? '' }));
-      if (spec.automountServiceAccountToken ?? account?.automountServiceAccountToken) mountToken(spec, pod.metadata?.uid ?? '');
+      if (spec.automountServiceAccountToken ?? account?.automountServiceAccountToken ?? true)
+        mountToken(spec, pod.metadata?.uid ?? '');
     },
   };
 }

@@ -70,7 +70,6 @@ const reader = (nodeName: Host): Pod => ({
   spec: {
     ...podSpec('exec sleep 3600'),
     nodeName,
-    automountServiceAccountToken: true,
     volumes: Object.values(programs).map((path, i) => ({ name: `v${i}`, volumeSource: { hostPath: { path } } })),
     containers: podSpec('exec sleep 3600').containers!.map((main) => ({
       ...main,

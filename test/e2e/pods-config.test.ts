@@ -1,5 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Client, connect } from '../../client/index.ts';
+import { eventually } from './installation.ts';
 import {
   configMap,
   containerOf,
@@ -181,6 +184,30 @@ describe('a token of the service account', () => {
     for (const program of programs) program.close();
   });
 
+  it('is in every pod, in the memory that they share, with folders of their own that go with them', async () => {
+    const files = ['token', 'ca.crt', 'namespace'];
+    await house.apply(
+      podOf('usual', [script(stay)]),
+      podOf('grouped', [script(stay, { securityContext: { runAsUser: 1000 } })], { securityContext: { fsGroup: 2000 } }),
+    );
+    await Promise.all(['usual', 'grouped'].map(house.running));
+    const stat = `cd ${folder}; stat -Lc '%n %a %u %g' ${files.join(' ')}; ls -A | grep -v '^\\.\\.'`;
+    expect(await house.sh('usual', stat)).toBe('token 644 0 0\nca.crt 644 0 0\nnamespace 644 0 0\nca.crt\nnamespace\ntoken\n');
+    expect(await house.sh('grouped', `head -c 3 ${folder}/token; stat -Lc ' %a %u %g' ${folder}/token`)).toBe(
+      'eyJ 640 1000 2000\n',
+    );
+    await expect(house.sh('usual', `echo x >${folder}/token`)).rejects.toThrow('Read-only file system');
+    const { metadata } = await house.pod('usual');
+    const mounts = () => readFileSync('/proc/mounts', 'utf8').split('\n');
+    expect(mounts().filter((line) => line.includes(`${house.berth.dataDir}/node/`) && line.includes('/memory '))).toHaveLength(1);
+    expect(mounts().filter((line) => line.includes(metadata.uid))).toEqual([]);
+    const node = readdirSync(join(house.berth.dataDir, 'node'))[0]!;
+    const memory = join(house.berth.dataDir, 'node', node, 'memory');
+    expect(readdirSync(memory)).toContain(metadata.uid);
+    await house.berth.ok('delete', 'pod', 'usual', 'grouped');
+    await eventually('their folders are gone', async () => (readdirSync(memory).includes(metadata.uid) ? undefined : true));
+  });
+
   it('is in memory, for the user of the pod alone, and with the authorities lets a program in as its account until the pod is gone', async () => {
     await house.berth.ok('create', 'serviceaccount', 'reader');
     await house.berth.ok('create', 'rolebinding', 'reader', '--clusterrole=view', '--serviceaccount=default:reader');
@@ -189,8 +216,8 @@ describe('a token of the service account', () => {
     const containers = [script(stay, { volumeMounts: [{ name: 'vault', mountPath: '/vault' }] })];
     const user = { securityContext: { runAsUser: 1000 } };
     await house.apply(
-      podOf('caller', containers, { serviceAccountName: 'reader', automountServiceAccountToken: true, volumes, ...user }),
-      podOf('silent', [script(stay)], { serviceAccountName: 'reader' }),
+      podOf('caller', containers, { serviceAccountName: 'reader', volumes, ...user }),
+      podOf('silent', [script(stay)], { serviceAccountName: 'reader', automountServiceAccountToken: false }),
     );
     await Promise.all(['caller', 'silent'].map(house.running));
     expect(await house.sh('caller', `stat -Lc '%a %u' ${folder}/token /vault/token; cat ${folder}/namespace`)).toBe(

@@ -81,7 +81,7 @@ beforeAll(async () => {
   await pods.create(podOf('mine', { ...shows(), nodeName: 'n1' }));
   await pods.create(podOf('theirs', { ...shows(), nodeName: 'n2' }));
   await pods.create(podOf('open', shows()));
-  await pods.create(podOf('plain', { nodeName: 'n1' }));
+  await pods.create(podOf('plain', { nodeName: 'n1', automountServiceAccountToken: false }));
 });
 afterAll(async () => {
   for (const client of clients) client.close();
