@@ -6,6 +6,7 @@ import { kinds } from '../kinds/index.ts';
 import { messageType } from './descriptors.ts';
 import { toJson } from './json.ts';
 import { jsonBytes, writeJson } from './json-bytes.ts';
+import { JsonMemory } from './json-memory.ts';
 import { JsonOutput } from './json-output.ts';
 import { decodeMessage, encodeMessage } from './message.ts';
 
@@ -129,6 +130,26 @@ describe('the JSON of an encoded object', () => {
       }
     }
     expect(fields).toBeGreaterThan(1_000);
+  });
+
+  it('of many objects is the same for an output that remembers what it was written', () => {
+    const type = messageType(pod.message);
+    const objects = fc
+      .array(randomMessage(type, 5), { minLength: 1, maxLength: 3 })
+      .chain((templates) =>
+        fc.array(fc.record({ template: fc.constantFrom(...templates), name: texts, rewinds: fc.boolean() }), { maxLength: 12 }),
+      );
+    const property = fc.property(objects, (list) => {
+      const [plain, remembering] = [new JsonOutput(16), new JsonOutput(16, new JsonMemory())];
+      for (const { template, name, rewinds } of list) {
+        const { metadata } = template as { metadata?: object };
+        const bytes = encodeMessage(pod.message, { ...template, metadata: { ...metadata, name } });
+        if (rewinds) for (const out of [plain, remembering]) out.rewind(0);
+        for (const out of [plain, remembering]) writeJson(pod, bytes, out);
+        expect(remembering.copy().equals(plain.copy())).toBe(true);
+      }
+    });
+    fc.assert(property, { numRuns: 60, seed: 12 });
   });
 
   it('of an object of a kind that users added has the members of its document', () => {

@@ -32,7 +32,7 @@ let single = new JsonOutput(startBytes);
 
 /** An encoded object as JSON, with apiVersion and kind unless it is `bare`: the same document as toJson gives. */
 export function jsonBytes(kind: Named, bytes: Uint8Array, bare = false): Buffer {
-  single.size = 0;
+  single.rewind(0);
   writeJson(kind, bytes, single, bare);
   const json = single.copy();
   if (single.bytes.length > keptBytes) single = new JsonOutput(startBytes);
@@ -50,7 +50,7 @@ export function writeJson(kind: Named, bytes: Uint8Array, out: JsonOutput, bare 
     out.close(0x7d);
   } catch (error) {
     if (!(error instanceof NotPlain)) throw error;
-    out.size = start;
+    out.rewind(start);
     const { apiVersion, kind: name, ...members } = toJson(kind, decodeMessage(kind.message, bytes));
     out.json(JSON.stringify(bare ? members : { apiVersion, kind: name, ...members }));
   }
@@ -225,11 +225,18 @@ function objectOf({ resolvedType, options = {} }: Field): MembersWriter {
       writer ??= membersOf(type);
       writer(input, input.enter(end), out);
     };
+  const place = {};
   return (input, end, out) => {
     writer ??= membersOf(type);
+    const to = input.enter(end);
+    const { memory } = out;
+    if (memory?.recall(place, input, to, out)) return;
+    const from = input.at;
+    const start = out.size;
     if (head === '{') out.put(0x7b);
     else out.ascii(head);
-    writer(input, input.enter(end), out);
+    writer(input, to, out);
     out.close(0x7d);
+    memory?.keep(place, input, from, start, out);
   };
 }

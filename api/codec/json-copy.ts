@@ -41,6 +41,16 @@ export class JsonCopy extends WireInput {
     return false;
   }
 
+  /** Whether the next bytes are those of another input from there. */
+  isSame(other: JsonCopy, from: number, length: number): boolean {
+    const [here, there] = [this.#view, other.#view];
+    const { at } = this;
+    let i = 0;
+    for (; i + 4 <= length; i += 4) if (here.getInt32(at + i) !== there.getInt32(from + i)) return false;
+    for (; i < length; i++) if (here.getInt8(at + i) !== there.getInt8(from + i)) return false;
+    return true;
+  }
+
   /** A text. Stored texts are UTF-8, of which JSON escapes nothing but ASCII. */
   copyString(end: number): void {
     const to = this.enter(end);

@@ -1,3 +1,5 @@
+import type { JsonMemory } from './json-memory.ts';
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -28,8 +30,13 @@ export class JsonOutput {
   view: DataView;
   /** So much is written. */
   size = 0;
+  /** Changes when something else is written where something stood. */
+  generation = 0;
+  /** Set: what is equal to what was written before is copied from there. */
+  readonly memory: JsonMemory | undefined;
 
-  constructor(startBytes: number) {
+  constructor(startBytes: number, memory?: JsonMemory) {
+    this.memory = memory;
     this.bytes = Buffer.allocUnsafeSlow(startBytes);
     this.view = viewOf(this.bytes);
   }
@@ -37,6 +44,19 @@ export class JsonOutput {
   /** Makes room for so many bytes more. */
   room(count: number): void {
     if (this.size + count + SPARE > this.bytes.length) this.#grow(count);
+  }
+
+  /** Begins again at `size`. */
+  rewind(size: number): void {
+    this.size = size;
+    this.generation++;
+  }
+
+  /** Writes what stands there once more. */
+  repeat(start: number, size: number): void {
+    this.room(size);
+    this.bytes.copyWithin(this.size, start, start + size);
+    this.size += size;
   }
 
   /** What was written so far, as a copy. */

@@ -1,3 +1,4 @@
+import { JsonMemory } from '../../api/codec/json-memory.ts';
 import { JsonOutput } from '../../api/codec/json-output.ts';
 import type { ListMeta, ListOptions } from '../../api/generated/types.ts';
 import type { CallChain } from '../calls/call-chain.ts';
@@ -47,7 +48,7 @@ class PageForm implements ListForm {
     this.#form = form;
     this.pageBytes = pageBytes;
     this.#out = out;
-    out.size = 0;
+    out.rewind(0);
   }
 
   /** Writes it as well; the last one may not fit the page. */
@@ -78,7 +79,7 @@ export async function sendList({ store, namespace, options, form }: ListWish, wa
   const { verbs, chain, call, context, response, begin } = way;
   const isWhole = !options.limit;
   let next = options;
-  const buffer = new JsonOutput(START_BYTES);
+  const buffer = new JsonOutput(START_BYTES, new JsonMemory());
   let out: AnswerOutput | undefined;
   for (;;) {
     const page = new PageForm(store, form, isWhole ? CHUNK_BYTES : MAX_PAGE_BYTES, buffer);
