@@ -24,10 +24,10 @@ import { metricsRoute } from './metrics-routes.ts';
 import type { AnswerForm } from './object-forms.ts';
 import type { ResourcePath } from './parse-path.ts';
 import { mediaTypeOf, objectBody } from './read-body.ts';
-import { writeOptionsOf } from './read-query.ts';
 import { type ActionRequest, type DocumentRoute, notThere, type UnaryRoute } from './resource-routes.ts';
 import { successOf } from './status-object.ts';
 import { findVirtual, type VirtualResource } from './virtual-resources.ts';
+import { checkedWriteOptions } from './write-options.ts';
 
 /** What the actions need of the server. */
 export interface ActionDeps {
@@ -182,7 +182,7 @@ function readBodyOf<T extends ApiObject>(
   kind: Kind,
   call: CallContext,
 ): { readonly object: T; readonly options: WriteOptions } {
-  const options = writeOptionsOf(query);
+  const options = checkedWriteOptions(query, 'CreateOptions');
   const { bytes, format } = objectBody(mediaTypeOf(request), body, kind);
   const fieldValidation = fieldValidationOf(options.fieldValidation);
   const leftOut: FieldViolation[] | undefined = isLenient(options) ? [] : undefined;

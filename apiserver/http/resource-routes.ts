@@ -19,11 +19,14 @@ import { deletionForm } from './deletions.ts';
 import { dropGoZeros } from './go-zeros.ts';
 import type { HttpRequest } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
+import { noSuchResource } from './no-such-resource.ts';
 import type { AnswerForm, IncludeObject } from './object-forms.ts';
 import type { ResourcePath } from './parse-path.ts';
 import { mediaTypeOf, objectBody, unsupported } from './read-body.ts';
-import { deleteOptionsOf, flag, getOptionsOf, listOptionsOf, writeOptionsOf } from './read-query.ts';
+import { flag, getOptionsOf, listOptionsOf } from './read-query.ts';
 import { successOf } from './status-object.ts';
+import { partsOfKind } from './subresources.ts';
+import { checkedDeleteOptions, checkedPatchOptions, checkedWriteOptions } from './write-options.ts';
 
 /** A request of a resource, as far as its path and its method say. */
 export interface ActionRequest {
@@ -81,6 +84,7 @@ export function routeOf(of: ResourceRequest, verbs: Verbs): UnaryRoute | ListRou
     if (request.method !== 'GET' || target.subresource !== '') throw notThere(of);
     return { of: 'watch', method: methodOf(kind, 'Watch') };
   }
+  checkPart(kind, target);
   switch (request.method) {
     case 'GET':
       if (target.name === '') {
@@ -113,6 +117,12 @@ function checkPlace({ namespaced, plural }: Kind, { namespace, name }: ResourceP
   if (namespace === '' && name !== '' && namespaced) throw badRequest(`${plural} are in namespaces: name one in the path`);
 }
 
+/** A subresource that the kind does not have is no resource at all: NOT_FOUND. */
+function checkPart(kind: Kind, { resource, subresource }: ResourcePath): void {
+  if (subresource === '' || partsOfKind(kind).some(({ name }) => name === `${kind.plural}/${subresource}`)) return;
+  throw noSuchResource(`the subresource "${resource}/${subresource}"`);
+}
+
 /** METHOD_NOT_ALLOWED. */
 export function notThere({ request, target: { resource, name, subresource } }: ActionRequest): Error {
   const what = subresource !== '' ? `${resource}/${subresource}` : name === '' ? `the collection of ${resource}` : resource;
@@ -127,7 +137,8 @@ function getRoute(of: ResourceRequest, verbs: Verbs): Served {
   const { store, target, query } = of;
   const { namespace, name, subresource } = target;
   const wanted = { namespace, name, ...getOptionsOf(query) };
-  if (isScale(store, subresource)) return ['GetScale', (_, call, form) => verbs.getScale(store, wanted, call, form)];
+  if (isScale(store, subresource))
+    return [isCustom(store.kind) ? 'Get' : 'GetScale', (_, call, form) => verbs.getScale(store, wanted, call, form)];
   if (!showsObject(store.kind, subresource)) throw notThere(of);
   return ['Get', (_, call, form) => verbs.get(store, wanted, call, form)];
 }
@@ -149,12 +160,10 @@ function putRoute(of: ResourceRequest, verbs: Verbs): Served {
   ];
 }
 
-const patchTypes = [
-  'application/json-patch+json',
-  'application/merge-patch+json',
-  'application/strategic-merge-patch+json',
-  ...APPLY_TYPES,
-];
+const STRATEGIC = 'application/strategic-merge-patch+json';
+const patchTypes = ['application/json-patch+json', 'application/merge-patch+json', STRATEGIC, ...APPLY_TYPES];
+/** A strategic merge goes by what the types of Go say of lists: custom kinds have none. */
+const customPatchTypes = patchTypes.filter((type) => type !== STRATEGIC);
 
 function patchRoute(of: ResourceRequest, verbs: Verbs): Served {
   const { store, target, query, request } = of;
@@ -164,8 +173,9 @@ function patchRoute(of: ResourceRequest, verbs: Verbs): Served {
     isScale(store, subresource) && !isCustom(store.kind) ? 'PatchScale' : 'Patch',
     (patch, call, form) => {
       const type = mediaTypeOf(request);
-      if (!patchTypes.includes(type)) throw unsupported(type, patchTypes);
-      const options = writeOptionsOf(query);
+      const known = isCustom(store.kind) ? customPatchTypes : patchTypes;
+      if (!known.includes(type)) throw unsupported(type, known);
+      const options = checkedPatchOptions(query, APPLY_TYPES.includes(type));
       return verbs.patch({ store, patch: { namespace, name, type, patch, subresource, options }, form }, call);
     },
   ];
@@ -176,7 +186,7 @@ function deleteRoute({ store, target, query, request }: ResourceRequest, verbs: 
   return [
     'Delete',
     (body, call, form) => {
-      const options = deleteOptionsOf(query, deleteBody(request, body));
+      const options = checkedDeleteOptions(query, deleteBody(request, body));
       return verbs.delete({ store, delete: { namespace, name, options }, form: deletionForm(form, store) }, call);
     },
   ];
@@ -189,7 +199,7 @@ function collectionRoute(of: ResourceRequest, verbs: Verbs): Served {
   return [
     'DeleteCollection',
     (body, call, form) => {
-      const options = deleteOptionsOf(query, deleteBody(request, body));
+      const options = checkedDeleteOptions(query, deleteBody(request, body));
       const wish = { namespace: target.namespace, listOptions: listOptionsOf(query), options };
       const prepared = verbs.deleteCollection(store, wish, call);
       return {
@@ -229,7 +239,7 @@ function writeOf(
     store,
     object: bytes,
     format,
-    options: writeOptionsOf(query),
+    options: checkedWriteOptions(query, verb === 'create' ? 'CreateOptions' : 'UpdateOptions'),
     subresource,
     namespace,
     at: { namespace, name },

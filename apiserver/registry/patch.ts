@@ -12,6 +12,7 @@ import { checkJsonElements, mostElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { applyMergingConditions } from './merge-conditions.ts';
 import { nextVersion, type WriteTarget, writeTargetOf } from './next-version.ts';
+import { otherPlaceText } from './other-place.ts';
 import { isLenient, pruneSent } from './prune.ts';
 import type { StoreResult } from './store-values.ts';
 import { asServed, asStored, servedKind } from './store-version.ts';
@@ -147,10 +148,13 @@ export function checkIdentity(store: KindStore, at: ObjectName, metadata: JsonOb
   const found = (['name', 'namespace'] as const).filter(
     (field) => metadata[field] !== undefined && metadata[field] !== at[field],
   );
-  if (found.length === 0) return;
+  const [first] = found;
+  if (first === undefined) return;
+  const message = otherPlaceText(first, String(metadata[first] ?? ''), at[first]);
   throw invalid(
     store.subject(at),
     found.map((field) => forbidden(`metadata.${field}`, 'cannot be changed')),
+    { of: 'text', message, reason: 'BadRequest' },
   );
 }
 

@@ -12,6 +12,7 @@ import { decodeObject } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { KindStore, ObjectName } from '../registry/kind-store.ts';
 import { nameOf, writeTargetOf } from '../registry/next-version.ts';
+import { otherPlaceText } from '../registry/other-place.ts';
 import { type PatchInput, patchObject } from '../registry/patch.ts';
 import { isLenient } from '../registry/prune.ts';
 import { formOf, isScale, patchScale, updateScale } from '../registry/scale.ts';
@@ -166,12 +167,8 @@ function readSent(request: WriteRequest, leftOut?: FieldViolation[]): AnyObject 
 
 /** The object says another name or namespace than the request. */
 export function otherPlace(key: 'name' | 'namespace', said: string, asked: string): ApiError {
-  const inKubernetes =
-    key === 'name'
-      ? `the name of the object (${said}) does not match the name on the URL (${asked})`
-      : 'the namespace of the provided object does not match the namespace sent on the request';
   const text = `the ${key} of the object, "${said}", does not match that of the request, "${asked}"`;
-  return badRequest(text, [], { of: 'text', message: inKubernetes });
+  return badRequest(text, [], { of: 'text', message: otherPlaceText(key, said, asked) });
 }
 
 /** What a patch asks permission for. Throws for a subresource that the kind does not have. */

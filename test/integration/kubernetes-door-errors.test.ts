@@ -187,7 +187,7 @@ describe('a request', () => {
   });
 
   it('to a path at which there is nothing is not found', async () => {
-    for (const path of ['/api/v1/things', '/apis/apps/v7/deployments', '/apis/nobody.io/v1/things/a'])
+    for (const path of ['/api/v1/things', '/apis/apps/v7/deployments', '/apis/nobody.io/v1/things/a', `${pods}/x/nothing`])
       expect(statusOf(await ask(path))).toEqual({
         ...{ code: 404, reason: 'NotFound', message: 'the server could not find the requested resource', details: {} },
       });
@@ -200,7 +200,7 @@ describe('a request', () => {
   it('by a method that is not served is not allowed', async () => {
     const asked = [
       ...[ask(`${pods}/x`, { method: 'POST', body: podOf('x') }), ask(pods, { method: 'PUT', body: {} })],
-      ...[ask('/api/v1/pods', { method: 'DELETE' }), ask(`${pods}/x/nothing`)],
+      ...[ask('/api/v1/pods', { method: 'DELETE' }), ask(`${pods}/x/eviction`)],
     ];
     for (const answer of await Promise.all(asked))
       expect(statusOf(answer)).toMatchObject({

@@ -191,7 +191,8 @@ describe('a request', () => {
   it.each([
     ['of an unknown resource', '/api/v1/chairs', {}, 404, 'NotFound'],
     ['that cannot be read', maps, { method: 'POST', body: '{' }, 400, 'BadRequest'],
-    ['of a method that is not there', `${maps}/a/scale`, { method: 'PUT', body: {} }, 405, 'MethodNotAllowed'],
+    ['of a method that is not there', `${maps}/a`, { method: 'POST', body: {} }, 405, 'MethodNotAllowed'],
+    ['of a part that the kind does not have', `${maps}/a/scale`, { method: 'PUT', body: {} }, 404, 'NotFound'],
     [
       'in an unknown format',
       maps,

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from './agent-harness.ts';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { cronTab, cronTabs } from './custom-kinds-harness.ts';
+import { asks } from './kubernetes-asks.ts';
+
+// What Kubernetes' HTTP API says of the options of writes, and what custom objects answer there.
+let server: RunningServer;
+const ask = asks(() => server);
+
+const maps = '/api/v1/namespaces/default/configmaps';
+const mapOf = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
+const typed = (type: string) => ({ 'content-type': `application/${type}` });
+const MERGE = typed('merge-patch+json');
+const APPLY = typed('apply-patch+yaml');
+
+beforeAll(async () => {
+  server = await startServer({ kubernetesListen: '127.0.0.1:0' });
+  await ask(maps, { method: 'POST', body: mapOf('a') });
+});
+afterAll(async () => {
+  await server.stop();
+  await server.remove();
+});
+
+describe('options that cannot be are invalid, as objects of their own:', () => {
+  const supported = (...values: string[]) => `supported values: ${values.map((each) => `"${each}"`).join(', ')}`;
+  const unknownManager = 'fieldManager: Invalid value: "\\u0007": invalid character "\\u0007"';
+  it.each([
+    ['POST', maps, 'dryRun=Some', {}, 'CreateOptions', `dryRun: Unsupported value: "Some": ${supported('All')}`],
+    [
+      ...['POST', maps, `fieldManager=${'x'.repeat(129)}`, {}, 'CreateOptions'],
+      'fieldManager: Too long: may not be more than 128 bytes',
+    ],
+    ['PUT', `${maps}/a`, 'fieldManager=%07', {}, 'UpdateOptions', unknownManager],
+    [
+      ...['PUT', `${maps}/a`, 'fieldValidation=Foo', {}, 'UpdateOptions'],
+      `fieldValidation: Unsupported value: "Foo": ${supported('', 'Ignore', 'Strict', 'Warn')}`,
+    ],
+    ['PATCH', `${maps}/a`, 'force=false', MERGE, 'PatchOptions', 'force: Forbidden: may not be specified for non-apply patch'],
+    ['PATCH', `${maps}/a`, '', APPLY, 'PatchOptions', 'fieldManager: Required value: is required for apply patch'],
+    [
+      ...['DELETE', `${maps}/a`, 'propagationPolicy=Foo', {}, 'DeleteOptions'],
+      `propagationPolicy: Unsupported value: "Foo": ${supported('Foreground', 'Background', 'Orphan', 'nil')}`,
+    ],
+    [
+      ...['DELETE', maps, 'propagationPolicy=Orphan&orphanDependents=true', {}, 'DeleteOptions'],
+      'propagationPolicy: Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set',
+    ],
+  ] as [string, string, string, Record<string, string>, string, string][])(
+    '%s %s?%s',
+    async (method, path, query, headers, kind, why) => {
+      const body = method === 'DELETE' ? {} : { body: mapOf('a') };
+      const { code, json } = await ask(`${path}?${query}`, { method, ...body, headers });
+      const message = `${kind}.meta.k8s.io "" is invalid: ${why}`;
+      expect([code, json]).toMatchObject([422, { reason: 'Invalid', message, details: { group: 'meta.k8s.io', kind } }]);
+    },
+  );
+});
+
+it('a patch that names another object is a bad request', async () => {
+  const message = 'the name of the object (b) does not match the name on the URL (a)';
+  for (const [query, headers] of [
+    ['', MERGE],
+    ['?fieldManager=me', APPLY],
+  ] as const) {
+    const { code, json } = await ask(`${maps}/a${query}`, { method: 'PATCH', body: mapOf('b'), headers });
+    expect([code, json]).toMatchObject([400, { reason: 'BadRequest', message }]);
+  }
+});
+
+describe('a custom object', () => {
+  const place = '/apis/stable.example.com/v1/namespaces/default/crontabs';
+
+  beforeAll(async () => {
+    await ask('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { method: 'POST', body: cronTabs() });
+    await until('the custom kind is served', async () => (await ask(place)).code === 200);
+    await ask(place, { method: 'POST', body: cronTab('nightly') });
+  });
+
+  it('shows its scale, and is scaled by it', async () => {
+    const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale' };
+    const before = await ask(`${place}/nightly/scale`);
+    expect([before.code, before.json]).toMatchObject([200, { ...scale, spec: { replicas: 1 }, status: { replicas: 0 } }]);
+    const body = { ...before.json, spec: { replicas: 3 } };
+    expect((await ask(`${place}/nightly/scale`, { method: 'PUT', body })).code).toBe(200);
+    expect((await ask(`${place}/nightly/scale`)).json).toMatchObject({ spec: { replicas: 3 } });
+  });
+
+  it('takes no strategic merge patch: the answer says which it takes', async () => {
+    const headers = typed('strategic-merge-patch+json');
+    const { code, json } = await ask(`${place}/nightly`, { method: 'PATCH', body: { spec: {} }, headers });
+    const known = ['json-patch+json', 'merge-patch+json', 'apply-patch+yaml', 'apply-patch+json'];
+    const list = known.map((each) => `application/${each}`).join(', ');
+    const message = `the body of the request was in an unknown format - accepted media types include: ${list}`;
+    expect([code, json]).toMatchObject([415, { reason: 'UnsupportedMediaType', message }]);
+  });
+});
