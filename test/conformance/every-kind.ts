@@ -27,7 +27,8 @@ const webhook = {
   admissionReviewVersions: ['v1'],
 };
 const required: Readonly<Record<string, JsonObject>> = {
-  Pod: { spec: { containers: [container] } },
+  // The volume of a token has a random name, so that no two creates are equal, and an update has to repeat it.
+  Pod: { spec: { containers: [container], automountServiceAccountToken: false } },
   PodTemplate: { template },
   ReplicationController: { spec: { template } },
   Deployment: workload,
