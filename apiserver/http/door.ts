@@ -200,12 +200,12 @@ export class HttpDoor {
     const body = route.hasBody ? await readBody(way) : Buffer.alloc(0);
     const form = this.#answerForm(wanted, of.query);
     const prepared = this.#chain.prepare(context, () => route.prepare(body, context, form));
-    const { bytes, warnings } = await prepared.run();
+    const { bytes, warnings, isCreated = false } = await prepared.run();
     const answer = bytes instanceof Uint8Array ? bytes : joinPieces(bytes);
     this.#chain.holdAnswer(call, context, answer.length, meter.isReadOnly);
     const isPretty = wanted.type === 'json' && wantsPretty(request, of.query);
     const sent = await encodedFor(request, isPretty ? prettyJson(answer) : answer);
-    this.#head(response, context, route.code, contentTypes[wanted.type], {
+    this.#head(response, context, isCreated ? 201 : route.code, contentTypes[wanted.type], {
       ...{ length: sent.bytes.length, headers: sent.headers },
       warnings: joinWarnings(warnings, context.warnings),
     });

@@ -229,5 +229,5 @@ async function createByApply(apply: Apply, admission: Admission, context: ApplyC
     return object;
   };
   const { bytes, warnings } = await createFrom(store, admission, { context, take, managers });
-  return { bytes, warnings: [...apply.warnings, ...warnings] };
+  return { bytes, warnings: [...apply.warnings, ...warnings], isCreated: true };
 }

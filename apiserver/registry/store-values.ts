@@ -16,6 +16,8 @@ export interface StoreResult {
   readonly form?: Kind;
   /** Whether a delete has removed the object, rather than marked it. */
   readonly isRemoved?: boolean;
+  /** Whether an apply has made the object, rather than changed it. */
+  readonly isCreated?: boolean;
 }
 
 /** A new object, encoded: a create that waits for the disk should not keep what it has decoded. */

@@ -8,6 +8,8 @@ import type { WatchSink } from './watch-sink.ts';
 export interface Reply {
   readonly bytes: Buffer | Pieces;
   readonly warnings?: readonly string[];
+  /** Whether a write that may change an object has made one: HTTP says so. */
+  readonly isCreated?: boolean;
 }
 
 /** A unary call that was decoded and authorized, and has had no effect. */

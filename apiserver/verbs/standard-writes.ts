@@ -63,13 +63,14 @@ export abstract class StandardWrite extends AuthorizedWrite implements PreparedW
 
   /** The answer in the form that was asked for; the audit log hears of it, where it wants to. */
   private async answer(done: Promise<StoreResult>): Promise<StoreResult> {
-    const { bytes, warnings, form, isRemoved } = await done;
+    const { bytes, warnings, form, isRemoved, isCreated = false } = await done;
     const kind = form ?? this.store.kind;
     if (this.audited?.wantsResponse) this.audited.response(toJson(kind, decodeMessage<ApiObject>(kind.message, bytes)));
     if (!this.#form) return { bytes, warnings };
     const told = [...versionWarnings(this.store), ...warnings];
     if (form) return { bytes: this.#form.encode(form, bytes), warnings: told };
-    return { bytes: this.#form.encode(servedKind(this.store), servedBytes(this.store, bytes), isRemoved), warnings: told };
+    const shown = this.#form.encode(servedKind(this.store), servedBytes(this.store, bytes), isRemoved);
+    return { bytes: shown, warnings: told, isCreated };
   }
 }
 

@@ -58,6 +58,11 @@ describe('options that cannot be are invalid, as objects of their own:', () => {
   );
 });
 
+it('an apply that makes an object is answered as a create, and a later one as a change', async () => {
+  const apply = () => ask(`${maps}/made?fieldManager=me`, { method: 'PATCH', body: mapOf('made'), headers: APPLY });
+  expect([(await apply()).code, (await apply()).code]).toEqual([201, 200]);
+});
+
 it('a patch that names another object is a bad request', async () => {
   const message = 'the name of the object (b) does not match the name on the URL (a)';
   for (const [query, headers] of [
