@@ -88,7 +88,7 @@ test('a stop answers the calls that run, in their own time', async () => {
   const caller = client(server);
   const { outcome } = await beginCall(caller, metrics);
   await server.stop();
-  expect(await outcome).toMatchObject({ code: 'DEADLINE_EXCEEDED', message: expect.stringContaining('version 999999') });
+  expect(await outcome).toMatchObject({ code: 'DEADLINE_EXCEEDED', message: expect.stringContaining('version: 999999') });
   await expect(caller.namespaces.get({ name: 'default' })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
 
