@@ -46,8 +46,9 @@ async function down(flags: DownFlags): Promise<void> {
     const scope = flags.purge ? await preparePurge(dataDir) : undefined;
     if (scope !== undefined && !flags.yes) await confirmPurge(dataDir);
     // In another folder there is nothing to stop, and none to make for it.
+    const running = () => listBerthProcesses().map((each) => each.dataDir);
     const ran = await stopAll(dataDir);
-    say(ran.length > 0 ? 'Berth has stopped.' : `Berth did not run from ${dataDir}.${hint(dataDir)}`);
+    say(ran.length > 0 ? 'Berth has stopped.' : `Berth did not run from ${dataDir}.${tellOthers(dataDir, running())}`);
     if (service !== undefined)
       say(
         'It is a service of this machine, and starts again with it; "berth up" (or "berth join") starts it now, "berth uninstall" ends that.',
@@ -60,10 +61,12 @@ async function down(flags: DownFlags): Promise<void> {
   }
 }
 
-/** Where people may have meant instead. */
-function hint(dataDir: string): string {
-  const other = listBerthProcesses().find((each) => each.dataDir !== dataDir);
-  return other === undefined ? '' : ` One runs from ${other.dataDir}: berth down --data-dir ${other.dataDir}`;
+/** Where people may have meant instead: none of several is more likely than another. Pure. */
+export function tellOthers(dataDir: string, running: readonly string[]): string {
+  const others = [...new Set(running)].filter((each) => each !== dataDir).toSorted();
+  if (others.length === 0) return '';
+  if (others.length === 1) return ` One runs from ${others[0]}: berth down --data-dir ${others[0]}`;
+  return ` ${others.length} run from other folders (berth down --data-dir FOLDER): ${others.join(', ')}`;
 }
 
 function tellNothing(dataDir: string): string {
