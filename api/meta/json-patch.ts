@@ -56,7 +56,10 @@ export function applyJsonPatch(target: Json, operations: readonly JsonPatchOpera
       result = applyOne(result, operation, work);
     } catch (error) {
       const where = `operation ${at} (${operation.op} ${shortened(operation.path, shownPath)})`;
-      throw badRequest(`cannot patch: ${where}: ${(error as Error).message}`);
+      const why = `${where}: ${(error as Error).message}`;
+      // Kubernetes' reason and words, by which controllers know that their test has failed.
+      const message = `the server rejected our request due to an error in our request: ${why}`;
+      throw badRequest(`cannot patch: ${why}`, [], { of: 'text', message, reason: 'Invalid' });
     }
   });
   if (isTooDeep(result)) throw badRequest(`cannot patch: the result ${tooDeepText}`);

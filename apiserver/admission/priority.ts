@@ -1,4 +1,4 @@
-import { permissionDenied } from '../../api/errors/index.ts';
+import { objectForbidden, permissionDenied } from '../../api/errors/index.ts';
 import type { Pod, PriorityClass } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
@@ -53,7 +53,7 @@ function refuseSystemClass(pod: Pod, permitted: readonly string[]): void {
 async function resolvePriority(classes: PriorityClasses, pod: Pod): Promise<void> {
   const { spec } = pod;
   if (!spec) return;
-  const refuse = (why: string) => permissionDenied(`pods "${pod.metadata?.name ?? ''}" is forbidden: ${why}`);
+  const refuse = (why: string) => objectForbidden('pods', pod.metadata?.name ?? '', why);
   const name = spec.priorityClassName;
   const found = name ? await classes.get(name) : await defaultClass(classes);
   if (name && !found) throw refuse(`no PriorityClass with name ${name} was found`);

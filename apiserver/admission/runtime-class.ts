@@ -1,4 +1,4 @@
-import { permissionDenied } from '../../api/errors/index.ts';
+import { objectForbidden } from '../../api/errors/index.ts';
 import type { Pod, PodSpec, RuntimeClass, Toleration } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import { equalValues } from '../../api/meta/equal.ts';
@@ -21,7 +21,7 @@ export function runtimeClassRules(readClass: RuntimeClassReader): Admission {
       const pod = object as Pod;
       const { spec } = pod;
       if (!spec) return;
-      const refuse = (why: string) => permissionDenied(`pods "${pod.metadata?.name ?? ''}" is forbidden: pod rejected: ${why}`);
+      const refuse = (why: string) => objectForbidden('pods', pod.metadata?.name ?? '', `pod rejected: ${why}`);
       const name = spec.runtimeClassName;
       const found = name ? await readClass(name) : undefined;
       if (name && !found) throw refuse(`RuntimeClass "${name}" not found`);

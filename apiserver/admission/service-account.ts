@@ -1,4 +1,4 @@
-import { permissionDenied } from '../../api/errors/index.ts';
+import { objectForbidden } from '../../api/errors/index.ts';
 import type { Pod, PodSpec, ServiceAccount } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
@@ -27,8 +27,10 @@ export function serviceAccountRules(readAccount: AccountReader): Admission {
       spec.serviceAccountName = spec.serviceAccount = name;
       const account = await readAccount(namespace, name);
       if (!account && name !== defaultServiceAccount)
-        throw permissionDenied(
-          `pods "${podName}" is forbidden: error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found; ` +
+        throw objectForbidden(
+          'pods',
+          podName,
+          `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found; ` +
             `make it with "berth create serviceaccount ${name} -n ${namespace}"`,
         );
       if (!spec.imagePullSecrets?.length && account?.imagePullSecrets?.length)

@@ -63,6 +63,28 @@ it('an apply that makes an object is answered as a create, and a later one as a 
   expect([(await apply()).code, (await apply()).code]).toEqual([201, 200]);
 });
 
+it('a JSON patch whose test fails is invalid, in the words that controllers look for', async () => {
+  const body = [{ op: 'test', path: '/metadata/name', value: 'b' }];
+  const { code, json } = await ask(`${maps}/a`, { method: 'PATCH', body, headers: typed('json-patch+json') });
+  const why = 'operation 0 (test /metadata/name): the value is another';
+  const message = `the server rejected our request due to an error in our request: ${why}`;
+  expect([code, json]).toMatchObject([422, { reason: 'Invalid', message }]);
+});
+
+it.each([
+  ['an account', { serviceAccountName: 'none' }, /^error looking up service account default\/none: /],
+  ['a class of priority', { priorityClassName: 'none' }, /^no PriorityClass with name none was found$/],
+  ['a class of runtime', { runtimeClassName: 'none' }, /^pod rejected: RuntimeClass "none" not found/],
+])('a pod that names %s that is not there is forbidden, once', async (_, names, why) => {
+  const spec = { containers: [{ name: 'a', image: 'x' }], ...names };
+  const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec };
+  const { code, json } = await ask('/api/v1/namespaces/default/pods', { method: 'POST', body });
+  expect([code, json]).toMatchObject([403, { reason: 'Forbidden', details: { name: 'p', kind: 'pods' } }]);
+  const beginning = 'pods "p" is forbidden: ';
+  expect(json.message.slice(0, beginning.length)).toBe(beginning);
+  expect(json.message.slice(beginning.length)).toMatch(why);
+});
+
 it('a patch that names another object is a bad request', async () => {
   const message = 'the name of the object (b) does not match the name on the URL (a)';
   for (const [query, headers] of [
