@@ -204,6 +204,11 @@ describe('server-side apply', () => {
     expect(() => new History().apply('ada', config)).toThrow(message);
   });
 
+  it('shows an item that is there twice', () => {
+    const refused = expect.objectContaining({ violations: [expect.objectContaining({ value: '"{\\"name\\":\\"a\\"}"' })] });
+    expect(() => new History().apply('ada', containers({ name: 'a' }, { name: 'a' }))).toThrow(refused);
+  });
+
   it('knows the messages and fields that it treats as one value', () => {
     for (const name of atomicNames) {
       const [, message = '', field] = /^\.(.*\.[A-Z]\w*)(?:\.([a-z]\w*))?$/.exec(name) ?? [];

@@ -40,7 +40,8 @@ export function checkItems(type: ListMapType | SetType, list: readonly Json[], p
     const step = itemStep(type, item);
     if (seen.has(step)) {
       const why = `duplicate entries for key ${stepText(step)}`;
-      throw badRequest(`cannot apply: ${path}: ${why}`, [invalidValue(`${path}[${index}]`.slice(1), item, why)]);
+      const shown = typeof item === 'object' ? JSON.stringify(item) : item;
+      throw badRequest(`cannot apply: ${path}: ${why}`, [invalidValue(`${path}[${index}]`.slice(1), shown, why)]);
     }
     seen.add(step);
   });
