@@ -13,6 +13,8 @@ export interface Account {
   readonly volumes: string[];
   /** Of pods, below the data directory. */
   readonly folders: string[];
+  /** Of pods, in the file system in memory that they share. */
+  readonly memory: string[];
   /** Rules of the firewall and proxies of the engine for host ports. */
   readonly ports: string[];
 }
@@ -46,10 +48,13 @@ export async function takeAccount({ dataDir, nodeName, hostPorts, inside, roots:
   ]);
   // Whatever else is mounted on the machine meanwhile is not ours.
   const roots = [dataDir, ...(inside === undefined ? ['/run/docker', '/var/run/docker'] : []), ...engineRoots, ...more];
+  const ofNode = join(dataDir, 'node', nodeName);
   const mounts = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '')
-    .filter((path) => roots.some((root) => path.startsWith(`${root}/`)) && !leftByEngine.test(path));
+    .filter((path) => roots.some((root) => path.startsWith(`${root}/`)) && !leftByEngine.test(path))
+    // The node's, from its first pod on; what pods have in it is counted by itself.
+    .filter((path) => path !== join(ofNode, 'memory'));
   return {
     containers: containers.map(({ pod, container, state }) => `${pod}/${container} ${state}`).sort(),
     networks,
@@ -57,7 +62,8 @@ export async function takeAccount({ dataDir, nodeName, hostPorts, inside, roots:
     links: links.flatMap((line) => /^\d+: ((?:veth|bth)[^@:]*)/.exec(line)?.[1] ?? []),
     mounts: mounts.sort(),
     volumes,
-    folders: namesIn(join(dataDir, 'node', nodeName, 'pods')),
+    folders: namesIn(join(ofNode, 'pods')),
+    memory: namesIn(join(ofNode, 'memory')),
     ports: [...rules, ...proxies()].filter((line) => hostPorts.some((port) => line.includes(` ${port} `))),
   };
 }
