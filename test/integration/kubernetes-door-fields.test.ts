@@ -163,6 +163,57 @@ it('twenty warnings at most come of one body', async () => {
   expect([code, warningsOf(headers.warning).length]).toEqual([201, 20]);
 });
 
+// Each as the kubectl of that version sent it.
+const cronJob = (apiVersion: string) => ({
+  ...{ kind: 'CronJob', apiVersion, metadata: { name: `of-${apiVersion.split('/')[1]}`, creationTimestamp: null }, status: {} },
+  spec: {
+    schedule: '* * * * *',
+    jobTemplate: {
+      metadata: { name: `of-${apiVersion.split('/')[1]}`, creationTimestamp: null },
+      spec: {
+        template: {
+          metadata: { creationTimestamp: null },
+          spec: { containers: [{ name: 'z', image: 'x', resources: {} }], restartPolicy: 'OnFailure' },
+        },
+      },
+    },
+  },
+});
+const sent: readonly [string, string, string | object][] = [
+  ['create cronjob of 1.20', '/apis/batch/v1beta1/namespaces/default/cronjobs', cronJob('batch/v1beta1')],
+  ['create cronjob of 1.31', '/apis/batch/v1/namespaces/default/cronjobs', cronJob('batch/v1')],
+  [
+    'create cronjob of 1.33',
+    '/apis/batch/v1/namespaces/default/cronjobs',
+    'azhzAAoTCghiYXRjaC92MRIHQ3JvbkpvYhKVAQoSCgJjORIAGgAiACoAMgA4AEIAEn0KCSogKiAqICogKhoAKm4KEgoCYzkSABoA' +
+      'IgAqADIAOABCABJYMlYKEAoAEgAaACIAKgAyADgAQgASQhIbCgJjORIBeCoAQgBqAHIAgAEAiAEAkAEAogEAGglPbkZhaWx1cmUy' +
+      'AEIASgBSAFgAYABoAIIBAIoBAJoBAMIBABoAGgAiAA==',
+  ],
+  [
+    'create deployment of 1.33',
+    deployments,
+    'azhzAAoVCgdhcHBzL3YxEgpEZXBsb3ltZW50EqcBCiEKBHdlYjESABoAIgAqADIAOABCAFoLCgNhcHASBHdlYjESdAgBEg0KCwoD' +
+      'YXBwEgR3ZWIxGlkKHQoAEgAaACIAKgAyADgAQgBaCwoDYXBwEgR3ZWIxEjgSGgoBeBIBeCoAQgBqAHIAgAEAiAEAkAEAogEAGgAy' +
+      'AEIASgBSAFgAYABoAIIBAIoBAJoBAMIBACICCgAoADgAGgwIABAAGAAgACgAOAAaACIA',
+  ],
+  [
+    'create job of 1.33',
+    '/apis/batch/v1/namespaces/default/jobs',
+    'azhzAAoPCghiYXRjaC92MRIDSm9iEnQKEgoCazISABoAIgAqADIAOABCABJUMlIKEAoAEgAaACIAKgAyADgAQgASPhIbCgJrMhIB' +
+      'eCoAQgBqAHIAgAEAiAEAkAEAogEAGgVOZXZlcjIAQgBKAFIAWABgAGgAggEAigEAmgEAwgEAGgggACgAMAA6ABoAIgA=',
+  ],
+];
+
+it.each(sent)('the body of kubectl %s is taken without a warning of templates', async (_of, path, body) => {
+  const isText = typeof body === 'string';
+  const headers: Record<string, string> = isText ? { 'content-type': 'application/vnd.kubernetes.protobuf' } : {};
+  const { code, headers: answered } = await ask(`${path}?fieldValidation=Strict`, {
+    ...{ method: 'POST', headers, body: isText ? Buffer.from(body, 'base64') : body },
+  });
+  const deprecated = /^batch\/v1beta1 CronJob is deprecated/;
+  expect([code, warningsOf(answered.warning).filter((text) => !deprecated.test(text))]).toEqual([201, []]);
+});
+
 describe('a body as Go clients write it in protobuf', () => {
   const type = 'application/vnd.kubernetes.protobuf';
   const kind = { kind: 'Deployment', apiVersion: 'apps/v1' };

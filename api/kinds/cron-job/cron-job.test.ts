@@ -77,10 +77,10 @@ describe('a CronJob', () => {
   it('warns of names that are no host names, and of what templates do not pass on', () => {
     const warnings = kind.warnings?.({
       metadata: { name: 'a.b' },
-      spec: { jobTemplate: { metadata: { name: 'x', finalizers: ['example.com/a'], labels: { a: 'b' } } } },
+      spec: { jobTemplate: { metadata: { name: 'x', generateName: 'y', finalizers: ['example.com/a'], labels: { a: 'b' } } } },
     });
     expect(warnings?.map((text) => text.split(' ')[0])).toEqual([
-      'spec.jobTemplate.metadata.name',
+      'spec.jobTemplate.metadata.generateName',
       'spec.jobTemplate.metadata.finalizers[0]',
       'metadata.name',
     ]);

@@ -14,6 +14,8 @@ export const cronJobFields: FieldSupportTable = {
   'spec.concurrencyPolicy': works,
   'spec.suspend': works,
   ...templateMetadataFields('spec.jobTemplate', ['labels', 'annotations']),
+  // As in Kubernetes it names nothing; `kubectl create cronjob` always writes the cron job's own name there.
+  'spec.jobTemplate.metadata.name': works,
   ...jobSpecFields('spec.jobTemplate.spec'),
   'spec.jobTemplate.spec.selector': generated,
   'spec.jobTemplate.spec.manualSelector': generated,
