@@ -37,14 +37,18 @@ const requireOneKey =
       ? []
       : keys.map((key) => required(`data[${key}]`, `one of ${keys.join(', ')} must be there`));
 
+/** The type of a secret that holds the token of a service account, which an annotation names. */
+export const accountTokenType = 'kubernetes.io/service-account-token';
+export const accountAnnotation = 'kubernetes.io/service-account.name';
+
 const requireAccount: Rule = (secret) =>
-  secret.metadata?.annotations?.['kubernetes.io/service-account.name']
+  secret.metadata?.annotations?.[accountAnnotation]
     ? []
-    : [required('metadata.annotations[kubernetes.io/service-account.name]', "it names the token's account")];
+    : [required(`metadata.annotations[${accountAnnotation}]`, "it names the token's account")];
 
 /** What Kubernetes' types promise to those who read such secrets. */
 const rules: Readonly<Record<string, Rule>> = {
-  'kubernetes.io/service-account-token': requireAccount,
+  [accountTokenType]: requireAccount,
   'kubernetes.io/dockercfg': requireJsonObject('.dockercfg'),
   'kubernetes.io/dockerconfigjson': requireJsonObject('.dockerconfigjson'),
   'kubernetes.io/basic-auth': requireOneKey('username', 'password'),
