@@ -84,6 +84,11 @@ function listRules(field: Field): Schema {
   };
 }
 
+/** What is said of a field; that the client writes it is true of nearly all, and `kubectl explain` says it of none. */
+function described(comment: string | undefined): string | undefined {
+  return comment?.replace(/ Written by the client\.$/, '');
+}
+
 /** Makes the definitions of messages, each as its JSON form looks. */
 export class DefinitionMaker {
   readonly #version: OpenApiVersion;
@@ -156,7 +161,7 @@ export class DefinitionMaker {
   }
 
   #field(field: Field, uses: Set<string>): Schema {
-    const description = this.#comments[field.parent?.fullName.slice(1) ?? '']?.[field.name];
+    const description = described(this.#comments[field.parent?.fullName.slice(1) ?? '']?.[field.name]);
     const said = description === undefined ? {} : { description };
     if (field.map)
       return {

@@ -42,6 +42,15 @@ describe('the definition of a message', () => {
     expect(v2.ofMessage('berth.core.v1.EphemeralContainer').schema.properties).toHaveProperty('image');
   });
 
+  it('leaves out that the client writes a field, which is true of nearly all', () => {
+    const comments = { spec: 'What is wanted. Written by the client.', status: 'What is. Written by the agent.' };
+    const { properties } = new DefinitionMaker(2, { 'berth.core.v1.Pod': comments }).ofMessage('berth.core.v1.Pod').schema;
+    expect(properties).toMatchObject({
+      spec: { description: 'What is wanted.' },
+      status: { description: 'What is. Written by the agent.' },
+    });
+  });
+
   it.each([
     ['berth.meta.v1.Quantity', { type: 'string' }, { oneOf: [{ type: 'string' }, { type: 'number' }] }],
     [
