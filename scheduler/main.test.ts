@@ -82,7 +82,7 @@ describe('runScheduler', () => {
     pods.put(pod('web').build());
     await pass();
     expect(bindings()).toEqual(['default/web -> n1']);
-    expect(told()).toEqual(['Scheduled: assigned default/web to n1']);
+    expect(told()).toEqual(['Scheduled: Successfully assigned default/web to n1']);
   });
 
   it('dates the event of a binding with the time it asked for it, since the agent may act before the answer is here', async () => {

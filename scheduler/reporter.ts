@@ -115,7 +115,13 @@ class ConditionReporter implements Reporter {
   }
 
   bound(pod: PodInfo, nodeName: string, at: number): void {
-    this.#recorder.event(referenceTo('Pod', pod.pod), 'Normal', 'Scheduled', `assigned ${pod.key} to ${nodeName}`, at);
+    this.#recorder.event(
+      referenceTo('Pod', pod.pod),
+      'Normal',
+      'Scheduled',
+      `Successfully assigned ${pod.key} to ${nodeName}`,
+      at,
+    );
   }
 
   notBound(pod: PodInfo, { reason, message, nominatedNodeName: said }: Report): void {

@@ -88,7 +88,7 @@ describe('two nodes of the same size of which one is used by others', () => {
     for (const name of names) await house.running(name);
     const pods = await Promise.all(names.map((name) => house.pod(name)));
     expect(pods.map(({ spec }) => spec.nodeName)).toEqual(names.map(() => idle));
-    expect(await house.berth.ok('describe', 'pod', 'd')).toContain(`assigned default/d to ${idle}`);
+    expect(await house.berth.ok('describe', 'pod', 'd')).toContain(`Successfully assigned default/d to ${idle}`);
   });
 
   it('keep a pod waiting that asks for more memory than the busy one has left, and run it there when it has', async () => {

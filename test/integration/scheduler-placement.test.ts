@@ -30,7 +30,7 @@ describe('the scheduler with a real API server', () => {
       .poll(async () => (await cluster.client.events.list({ namespace: 'default' })).items.map(({ message }) => message), {
         timeout: 10_000,
       })
-      .toContain(`assigned default/web-0 to ${boundTo(pods.find(({ metadata }) => metadata?.name === 'web-0')!)}`);
+      .toContain(`Successfully assigned default/web-0 to ${boundTo(pods.find(({ metadata }) => metadata?.name === 'web-0')!)}`);
   });
 
   it('explains an unschedulable pod and binds it after a node appears', async () => {
