@@ -156,6 +156,12 @@ describe('computeStatus', () => {
     expect(s.phase).toBe(phase);
   });
 
+  it('dates the start of a container that never started with 1970', () => {
+    const failed = ended(127, { error: 'exec: not found', startedAt: undefined });
+    const s = status(web.restartPolicy('Never').build(), [one('POD'), failed]);
+    expect(s.containerStatuses?.[0]?.state?.terminated?.startedAt).toEqual({ seconds: 0 });
+  });
+
   it('goes on saying OOMKilled of a container that an earlier agent said it of, and of no other', () => {
     const killed = status(web.build(), [one('POD'), ended(137, { oomKilled: true, restartsInRow: 1 })]);
     const later = status(web.build(), [one('POD'), ended(137, { restartsInRow: 1 })], { previous: killed });

@@ -109,14 +109,17 @@ function imageIdOf({ imageDigest, imageId }: ObservedContainer): string {
   return imageDigest === undefined ? `docker://${imageId}` : `docker-pullable://${imageDigest}`;
 }
 
+/** When a container started that never did, as Kubernetes says it: clients show a time that is absent as the year 1. */
+const never = new Date(0);
+
 function terminated(container: ObservedContainer, { previous, messages }: ContainerFacts): ContainerStateTerminated {
   const state: ContainerStateTerminated = {
     exitCode: container.exitCode ?? (container.error === '' ? 0 : 128),
     reason: endReason(container, previous),
+    startedAt: secondsTimestamp(container.startedAt ?? never),
     finishedAt: secondsTimestamp(container.finishedAt ?? container.createdAt),
     containerID: containerId(container),
   };
-  if (container.startedAt !== undefined) state.startedAt = secondsTimestamp(container.startedAt);
   const message = [container.error, messages?.get(container.id) ?? ''].filter((text) => text !== '').join(': ');
   if (message !== '') state.message = message;
   return state;
