@@ -38,7 +38,8 @@ export interface AttachOptions {
   readonly stderr: boolean;
   /**
    * All output since the container's start, each byte once; of one that has ended, too.
-   * Otherwise what comes from now on.
+   * Otherwise what comes from now on, but for the session that a container with `stdinOnce` waits for: the first one
+   * with input has all, too.
    */
   readonly fromStart?: boolean;
 }
@@ -69,7 +70,7 @@ export interface FileReading {
 export interface ContainerAccess {
   logs(id: string, options: LogOptions, signal: AbortSignal): AsyncIterable<Uint8Array>;
   exec(id: string, options: ExecOptions, signal: AbortSignal): Promise<ExecSession>;
-  /** Throws `conflict` when input is wanted of a container that was made without. */
+  /** Throws `conflict` when input is wanted of a container that was made without, and for one that does not run. */
   attach(id: string, options: AttachOptions, signal: AbortSignal): Promise<AttachSession>;
   stat(id: string, path: string, signal: AbortSignal): Promise<FileInfo>;
   /** Throws `not-found` when there is no such path. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRecord, type PodRecord } from '../pod/pod-record.ts';
 import type { ObservedContainer } from '../runtime/runtime.ts';
-import { chooseForFiles, chooseForLogs, chooseRunning } from './choose-container.ts';
+import { chooseForAttach, chooseForFiles, chooseForLogs, chooseRunning } from './choose-container.ts';
 
 const newest = { wanted: 'app', previous: false, containerID: '' };
 
@@ -45,6 +45,28 @@ describe('the log to read', () => {
     expect(() => chooseForLogs(record('Always', { attempt: 0, state: 'created' }), newest)).toThrow(
       'container "app" in pod "web" is waiting to start: ContainerCreating',
     );
+  });
+});
+
+describe('the container to join', () => {
+  const ended = { attempt: 0, state: 'exited', exitCode: 0 } as const;
+  const waiting = (...containers: Parameters<typeof record> extends [string, ...infer Rest] ? Rest : never) => {
+    const made = record('Never', ...containers);
+    Object.assign(made.pod!.spec!.containers![0]!, { stdin: true, stdinOnce: true });
+    return made;
+  };
+
+  it('has ended at most when it waited for a session with input', () => {
+    expect(chooseForAttach(waiting(ended), undefined, true).id).toBe('c0');
+    const refused = 'container "app" in pod "web" is not running';
+    expect(() => chooseForAttach(waiting(ended), undefined, false)).toThrow(refused);
+    expect(() => chooseForAttach(record('Never', ended), undefined, true)).toThrow(refused);
+    expect(() => chooseForAttach(waiting({ attempt: 0, state: 'created' }), undefined, true)).toThrow(refused);
+  });
+
+  it('is the one that runs when there is one', () => {
+    const again = waiting(ended, { attempt: 1, state: 'running' });
+    expect([true, false].map((stdin) => chooseForAttach(again, 'app', stdin).id)).toEqual(['c1', 'c1']);
   });
 });
 

@@ -79,6 +79,18 @@ export function chooseRunning(record: PodRecord, wanted: string | undefined): Ob
   return running;
 }
 
+/**
+ * The container to join: one that runs; with input also one that has ended while it waited for its only session, which
+ * may not have come (`stdinOnce`). The runtime knows, and refuses others.
+ */
+export function chooseForAttach(record: PodRecord, wanted: string | undefined, stdin: boolean): ObservedContainer {
+  const name = chooseName(record, wanted);
+  const [newest] = attemptsOf(record, name);
+  const { container } = findContainer(record.pod, name) ?? {};
+  const waits = stdin && container?.stdin === true && container.stdinOnce === true;
+  return waits && newest !== undefined && hasEnded(newest) ? newest : chooseRunning(record, name);
+}
+
 /** The container whose files are read or written: running or, as long as it is kept, ended. */
 export function chooseForFiles(record: PodRecord, wanted: string | undefined): ObservedContainer {
   const name = chooseName(record, wanted);

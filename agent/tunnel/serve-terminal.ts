@@ -2,7 +2,7 @@ import { badRequest } from '../../api/errors/index.ts';
 import type { PodAttachStart, PodExecOptions } from '../../api/generated/types.ts';
 import type { TunnelStream } from '../../client/client.ts';
 import type { AttachSession } from '../runtime/runtime.ts';
-import { chooseForLogs, chooseRunning } from './choose-container.ts';
+import { chooseForAttach, chooseForLogs, chooseRunning } from './choose-container.ts';
 import type { StreamRequest } from './stream-request.ts';
 
 /** Runs a command, its input and output no faster than the other side. Throws ApiError or RuntimeError. */
@@ -31,10 +31,10 @@ export async function serveAttach(
   stream: TunnelStream,
 ) {
   const wanted = options.container;
+  const { stdin = false, stdout = true, stderr = true } = options;
   const container = fromStart
     ? chooseForLogs(record, { wanted, previous: false, containerID: '' })
-    : chooseRunning(record, wanted);
-  const { stdin = false, stdout = true, stderr = true } = options;
+    : chooseForAttach(record, wanted, stdin);
   const session = await access.attach(container.id, { stdin, stdout, stderr, fromStart }, signal);
   try {
     void forwardInput(session, stream, 'attach').catch(() => {});

@@ -84,7 +84,8 @@ class EngineAccess implements ContainerAccess {
     const inspection = await this.#find(id, action);
     if (options.stdin && !inspection.Config.OpenStdin)
       throw new RuntimeError('conflict', `${action}: it was started without standard input (stdin: true in its spec)`);
-    if (options.fromStart !== true) return openAttach(this.#engine, inspection, options, signal);
+    const isAwaited = options.stdin && inspection.Config.StdinOnce === true && this.#early.isUnseen(id);
+    if (options.fromStart !== true && !isAwaited) return openAttach(this.#engine, inspection, options, signal);
     return openAttachFromStart(
       { engine: this.#engine, early: this.#early, checkEnded: () => this.#checkEnded(id, action) },
       inspection,

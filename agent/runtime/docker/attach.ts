@@ -1,4 +1,5 @@
 import type { AttachOptions, AttachSession } from '../runtime.ts';
+import { RuntimeError } from '../runtime-error.ts';
 import type { Engine } from './engine.ts';
 import type { Inspection } from './observe.ts';
 import { createSession, detachKeys } from './session.ts';
@@ -14,15 +15,17 @@ interface Output {
 
 /**
  * Joins the standard streams of a running container over a connection of its own;
- * what was written before is not repeated.
+ * what was written before is not repeated. Throws RuntimeError when it does not run: the engine would join it all the
+ * same, and nothing would come.
  */
 export async function openAttach(
   engine: Engine,
-  { Id: id, Config }: Inspection,
+  { Id: id, Config, State }: Inspection,
   options: AttachOptions,
   signal: AbortSignal,
 ): Promise<AttachSession> {
   const action = `attach to container ${id}`;
+  if (!State.Running) throw new RuntimeError('conflict', `${action}: it is not running`);
   const flag = (wanted: boolean): number => (wanted ? 1 : 0);
   const query = { stream: 1, stdin: flag(options.stdin), stdout: flag(options.stdout), stderr: flag(options.stderr), detachKeys };
   const socket = await engine.hijack({ method: 'POST', path: `/containers/${id}/attach`, query, action, signal });

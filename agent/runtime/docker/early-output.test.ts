@@ -2,7 +2,7 @@ import { type Duplex, PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { behind } from './attach-from-start.ts';
-import { createEarlyOutputs, type EarlyOutputs, maxHeld, maxHeldBytes } from './early-output.ts';
+import { createEarlyOutputs, type EarlyOutputs, maxHeld, maxHeldBytes, maxUnseen } from './early-output.ts';
 import type { Engine } from './engine.ts';
 import type { OutputChunk } from './frames.ts';
 
@@ -71,9 +71,36 @@ describe('early output', () => {
     expect([...sockets.values()].every(({ destroyed }) => destroyed)).toBe(true);
   });
 
+  it('is unseen until it is taken, also when it is left to the log', async () => {
+    await early.whileStarting('a', startsNow);
+    sockets.get('a')?.end('over\n');
+    await turn();
+    expect([early.isUnseen('a'), early.isUnseen('other')]).toEqual([true, false]);
+    expect(early.take('a')).toBeUndefined();
+    expect(early.isUnseen('a')).toBe(false);
+    // A session may come before the engine has answered.
+    await early.whileStarting('quick', async () => {
+      early.take('quick');
+      return startsNow();
+    });
+    expect(early.isUnseen('quick')).toBe(false);
+  });
+
+  it('of one that did not start, or had been started before, is not known to be unseen', async () => {
+    await expect(early.whileStarting('failed', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    await early.whileStarting('earlier', async () => ({ startedAt: new Date(Date.now() - 1_000) }));
+    expect(['failed', 'earlier'].map(early.isUnseen)).toEqual([false, false]);
+  });
+
+  it('is known to be unseen of the newest containers only', async () => {
+    for (let nth = 0; nth <= maxUnseen; nth++) await early.whileStarting(`c${nth}`, startsNow);
+    expect(['c0', 'c1', `c${maxUnseen}`].map(early.isUnseen)).toEqual([false, true, true]);
+  });
+
   it('that cannot be joined keeps no container from starting', async () => {
     const refused = createEarlyOutputs({ hijack: () => Promise.reject(new Error('no')) });
     expect(await refused.whileStarting('a', startsNow)).toHaveProperty('startedAt');
+    expect(refused.isUnseen('a')).toBe(true);
     expect(refused.take('a')).toBeUndefined();
   });
 });

@@ -6,6 +6,8 @@ import type { Engine } from './engine.ts';
 export const maxHeldBytes = 256 * 1024;
 /** For how many containers, the newest ones: what waits takes 8 MiB at most. */
 export const maxHeld = 32;
+/** Of how many containers, the newest ones, it is known that no session has joined them. */
+export const maxUnseen = 1024;
 
 /**
  * What containers write before their first session joins. The engine gives a session only what comes after it has
@@ -23,6 +25,8 @@ export interface EarlyOutputs {
    * undefined when there is none or its container has ended. The caller closes it.
    */
   take(id: string): Duplex | undefined;
+  /** Whether nothing has taken what the container wrote, since this agent started it; also once it has ended. */
+  isUnseen(id: string): boolean;
   /** Ends what nothing took. */
   close(): void;
 }
@@ -36,6 +40,7 @@ interface Held {
 
 export function createEarlyOutputs(engine: Pick<Engine, 'hijack'>): EarlyOutputs {
   const held = new Map<string, Held>();
+  const unseen = new Set<string>();
 
   function drop(id: string): void {
     const { socket, stop } = held.get(id) ?? {};
@@ -55,9 +60,17 @@ export function createEarlyOutputs(engine: Pick<Engine, 'hijack'>): EarlyOutputs
     if (held.size > maxHeld) drop(oldest);
   }
 
+  function noteUnseen(id: string): void {
+    unseen.add(id);
+    const [oldest = ''] = unseen;
+    if (unseen.size > maxUnseen) unseen.delete(oldest);
+  }
+
   return {
     async whileStarting(id, start) {
+      const askedAtMs = Date.now();
       await join(id).catch(() => undefined);
+      noteUnseen(id);
       let startedAtMs = 0;
       try {
         const container = await start();
@@ -66,9 +79,11 @@ export function createEarlyOutputs(engine: Pick<Engine, 'hijack'>): EarlyOutputs
       } finally {
         // Of one that did not start, or had been started by an earlier call, nothing whole will come.
         if (startedAtMs < (held.get(id)?.joinedAtMs ?? 0)) drop(id);
+        if (startedAtMs < askedAtMs) unseen.delete(id);
       }
     },
     take(id) {
+      unseen.delete(id);
       const { socket, stop } = held.get(id) ?? {};
       if (socket === undefined || stop === undefined) return undefined;
       held.delete(id);
@@ -76,6 +91,7 @@ export function createEarlyOutputs(engine: Pick<Engine, 'hijack'>): EarlyOutputs
       if (early.length > 0) socket.unshift(early);
       return socket;
     },
+    isUnseen: (id) => unseen.has(id),
     close() {
       for (const id of [...held.keys()]) drop(id);
     },

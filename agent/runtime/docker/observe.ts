@@ -23,6 +23,7 @@ export interface Inspection {
     readonly Labels: Labels | null;
     readonly Tty: boolean;
     readonly OpenStdin: boolean;
+    readonly StdinOnce?: boolean;
     readonly WorkingDir: string;
     readonly StopSignal?: string;
   };

@@ -38,6 +38,13 @@ export function streams(into: (namespace: string) => Promise<Kubectl>): void {
     await listener.stop();
     const piped = await k.run(`run piped ${image} --rm -i --restart=Never`, ['--', 'sh', '-c', 'cat; exit 0'], 'through\n');
     expect(piped).toMatchObject({ code: 0, stdout: expect.stringMatching(/^through\npod "piped" deleted/) });
+    // It begins to write, and may end, before kubectl has joined it.
+    for (const [name, script, whole] of [
+      ['quick', 'echo one', 'one\n'],
+      ['early', 'echo one; sleep 0.2; echo two', 'one\ntwo\n'],
+    ] as const)
+      expect(await k.ok(`run ${name} ${image} -i --restart=Never`, '--', 'sh', '-c', script)).toBe(whole);
+    await k.ok('delete pod quick early --now');
     const shell = k.terminal(`run shell ${image} --rm -it --restart=Never`, '--', 'sh');
     await shell.until(/press(ing)? enter|\/ # /);
     shell.type('\r');
