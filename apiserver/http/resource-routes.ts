@@ -15,7 +15,7 @@ import type { CallContext } from '../verbs/call-context.ts';
 import type { PreparedCall } from '../verbs/prepared-call.ts';
 import type { Verbs } from '../verbs/verbs.ts';
 import type { Wanted } from './accept.ts';
-import { deletionForm } from './deletions.ts';
+import { completeDeletion, deletionForm } from './deletions.ts';
 import { dropGoZeros } from './go-zeros.ts';
 import type { HttpRequest } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
@@ -186,8 +186,14 @@ function deleteRoute({ store, target, query, request }: ResourceRequest, verbs: 
   return [
     'Delete',
     (body, call, form) => {
-      const options = checkedDeleteOptions(query, deleteBody(request, body));
-      return verbs.delete({ store, delete: { namespace, name, options }, form: deletionForm(form, store) }, call);
+      const { options, warnings } = completeDeletion(checkedDeleteOptions(query, deleteBody(request, body)), store);
+      const prepared = verbs.delete({ store, delete: { namespace, name, options }, form: deletionForm(form, store) }, call);
+      return {
+        run: async () => {
+          const reply = await prepared.run();
+          return { ...reply, warnings: [...warnings, ...(reply.warnings ?? [])] };
+        },
+      };
     },
   ];
 }
@@ -199,14 +205,15 @@ function collectionRoute(of: ResourceRequest, verbs: Verbs): Served {
   return [
     'DeleteCollection',
     (body, call, form) => {
-      const options = checkedDeleteOptions(query, deleteBody(request, body));
+      const { options, warnings } = completeDeletion(checkedDeleteOptions(query, deleteBody(request, body)), store);
       const wish = { namespace: target.namespace, listOptions: listOptionsOf(query), options };
       const prepared = verbs.deleteCollection(store, wish, call);
       return {
         run: async () => {
-          const { warnings = [] } = await prepared.run();
+          const reply = await prepared.run();
           const group = groupOfStore(store);
-          return { bytes: form.status(successOf({ details: { ...(group && { group }), kind: store.kind.plural } })), warnings };
+          const bytes = form.status(successOf({ details: { ...(group && { group }), kind: store.kind.plural } }));
+          return { bytes, warnings: [...warnings, ...(reply.warnings ?? [])] };
         },
       };
     },

@@ -123,3 +123,34 @@ describe('a custom object', () => {
     expect([code, json]).toMatchObject([415, { reason: 'UnsupportedMediaType', message }]);
   });
 });
+
+describe('a deletion that does not say what happens to dependents', () => {
+  const job = (name: string) => ({
+    ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name } },
+    spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
+  });
+  const jobs = '/apis/batch/v1/namespaces/default/jobs';
+  const orphaned = { metadata: { finalizers: ['orphan'] } };
+
+  it('leaves the pods of a Job, with a warning', async () => {
+    await ask(jobs, { method: 'POST', body: job('unsaid') });
+    const { json, headers } = await ask(`${jobs}/unsaid`, { method: 'DELETE' });
+    expect(headers.warning).toContain('child pods are preserved by default when jobs are deleted');
+    expect([json, (await ask(`${jobs}/unsaid`)).json]).toMatchObject([orphaned, orphaned]);
+  });
+
+  it('takes the pods of a Job where the request says so, and those of other kinds', async () => {
+    await ask(jobs, { method: 'POST', body: job('said') });
+    const said = await ask(`${jobs}/said?propagationPolicy=Background`, { method: 'DELETE' });
+    const map = await ask(`${maps}/a`, { method: 'DELETE' });
+    expect([said.code, map.code, said.headers.warning, map.headers.warning]).toEqual([200, 200, undefined, undefined]);
+    expect((await ask(`${jobs}/said`)).code).toBe(404);
+  });
+
+  it('leaves the pods of each Job of a collection', async () => {
+    await ask(jobs, { method: 'POST', body: job('one-of-many') });
+    const { headers } = await ask(jobs, { method: 'DELETE' });
+    expect(headers.warning).toContain('child pods are preserved');
+    expect((await ask(`${jobs}/one-of-many`)).json).toMatchObject(orphaned);
+  });
+});
