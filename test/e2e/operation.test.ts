@@ -93,12 +93,13 @@ describe('the metrics of a running Berth', () => {
 });
 
 describe('what a running Berth shows to others', () => {
-  it('listens with its server and its agent where it must, on loopback and for its pods, and nowhere else', () => {
-    expect(listeningOf(berth.pid('server'))).toEqual([berth.address, targetOf('server')].sort());
-    // Names, and the way to the API server, for the cluster alone.
+  it('listens with its server and its agent where it must, on loopback and for its pods, and nowhere else', async () => {
+    const door = /server: https:\/\/(.*)/.exec(await berth.ok('kubeconfig'))![1];
+    expect(listeningOf(berth.pid('server'))).toEqual([berth.address, door, targetOf('server')].sort());
+    // Names, and the ways to both doors of the API server, for the cluster alone.
     const relay = /^10\.42\.0\.1:\d{4,5}$/;
     const all = listeningOf(berth.pid('agent'));
-    expect(all.filter((each) => relay.test(each))).toHaveLength(1);
+    expect(all.filter((each) => relay.test(each))).toHaveLength(2);
     expect(all.filter((each) => !relay.test(each))).toEqual(['10.42.0.1:53', targetOf('agent'), 'udp 10.42.0.1:53']);
   });
 
