@@ -93,8 +93,9 @@ describe('two nodes of the same size of which one is used by others', () => {
 
   it('keep a pod waiting that asks for more memory than the busy one has left, and run it there when it has', async () => {
     const requests = { memory: `${Math.round(totalKiB * 0.2)}Ki` };
-    const selector = { nodeSelector: { 'kubernetes.io/hostname': busy } };
-    await house.apply(podOf('large', [script(stay, { resources: { requests } })], selector));
+    // What this agent mounts, such as the memory of tokens, is for it alone: the engine cannot give it to containers.
+    const spec = { nodeSelector: { 'kubernetes.io/hostname': busy }, automountServiceAccountToken: false };
+    await house.apply(podOf('large', [script(stay, { resources: { requests } })], spec));
     const waiting = await house.until('large', 'waits', (pod) => conditionOf(pod, 'PodScheduled')?.status === 'False');
     expect(conditionOf(waiting, 'PodScheduled')).toMatchObject({
       reason: 'Unschedulable',
