@@ -107,7 +107,7 @@ describe('run with a terminal or a pipe', () => {
 describe('get', () => {
   it('shows several types, all, labels and chosen columns', async () => {
     expect(await berth.ok('get', 'all')).toMatch(
-      /^NAME +READY .*\npod\/db +1\/1 .*\npod\/web +1\/1 .*\n\nNAME +TYPE .*\nservice\/berth .*\n$/,
+      /^NAME +READY .*\npod\/db +1\/1 .*\npod\/web +1\/1 .*\n\nNAME +TYPE .*\nservice\/berth .*\nservice\/kubernetes .*\n$/,
     );
     expect(await berth.ok('get', 'pod,node')).toMatch(/pod\/web[\s\S]*\n\nNAME[\s\S]*node\//);
     expect(await berth.ok('get', 'pods', '-L', 'app,tier')).toMatch(/ APP +TIER\n.*db\n.*web +front\n$/);
