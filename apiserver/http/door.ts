@@ -312,7 +312,8 @@ export class HttpDoor {
   async #answerPublic({ pathname, searchParams }: Target, request: HttpRequest, response: HttpResponse): Promise<void> {
     try {
       const leave = this.#options.anonymous.enter(request.socket.remoteAddress ?? '', 'unary');
-      response.once('close', leave);
+      if (response.destroyed) leave();
+      else response.once('close', leave);
       const { method = '', headers } = request;
       const { code, contentType, body = '' } = await this.#paths.answer({ path: pathname, query: searchParams, method, headers });
       announceEnd(request, response);

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2SecureServer, Http2ServerResponse, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Arrivals } from '../connections/arrivals.ts';
@@ -16,16 +16,28 @@ const sweepMs = 10_000;
 
 type Response = ServerResponse | Http2ServerResponse;
 
+export interface ConnectionsOptions {
+  readonly bounds: ConnectionBounds;
+  readonly arrivals: Arrivals;
+  /** Serves a request to switch the protocol of its connection. */
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void;
+}
+
 /** The connections of the door for Kubernetes' clients, and what their requests may do to them. */
-export function boundConnections(server: Http2SecureServer, bounds: ConnectionBounds, arrivals: Arrivals): DoorConnections {
+export function boundConnections(server: Http2SecureServer, { bounds, arrivals, upgrade }: ConnectionsOptions): DoorConnections {
   const waiting = new WeakMap<Socket, WaitingAnswers>();
   const connections = new DoorConnections(bounds, {
     events: server,
     inject: (socket) => void server.emit('connection', socket),
     hasHttp1: true,
   });
-  // An upgraded connection has no requests any more: no time runs for it.
-  server.on('upgrade', ({ socket }: { readonly socket: Socket }) => clearTimeout(connections.of(socket)?.timer));
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    // An upgraded connection has no requests any more: no time runs for it.
+    clearTimeout(connections.of(socket)?.timer);
+    // Behind a request that is not answered yet, Node throws where an answer to this one is begun: no client does that.
+    if ((waiting.get(socket)?.size ?? 0) > 0) socket.destroy();
+    if (!socket.destroyed) upgrade(request, socket, head);
+  });
   const unread = new UnreadAnswers();
   server.on('session', (session: ServerHttp2Session) => session.setTimeout(sessionIdleMs, () => session.close()));
   server.on('stream', (stream: ServerHttp2Stream) => arrivals.follow(stream));

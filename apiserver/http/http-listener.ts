@@ -47,9 +47,11 @@ export async function openHttpListener(options: HttpListenerOptions): Promise<Ht
   const { listen, certificates, door, bounds, arrivals, advertise, log } = options;
   const tls = { ...defaultTls, ...options.tls };
   const server = createServer(certificates.serving(), door, tls);
-  server.on('upgrade', (request, socket, head) => door.upgrade(request, socket as Socket, head));
   const connections = new OpenConnections(server);
-  const bounded = boundConnections(server, bounds, arrivals);
+  const bounded = boundConnections(server, {
+    ...{ bounds, arrivals },
+    upgrade: (request, socket, head) => door.upgrade(request, socket, head),
+  });
   const endRenewals = certificates.observe(() => server.setSecureContext(contextOf(certificates.serving(), tlsContext(tls))));
   const port = await bounded.open(listen).catch((error: unknown) => {
     endRenewals();

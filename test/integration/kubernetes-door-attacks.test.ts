@@ -61,6 +61,16 @@ describe('what a broken connection leaves is not charged', () => {
     }
   });
 
+  it.each(['/healthz', `${maps}?watch=1`])(
+    'of an upgrade behind a request of %s, which ends the connection alone',
+    async (path) => {
+      const attacker = await keep(attackHttp1(server));
+      attacker.send(Buffer.from(get(path) + get('/healthz', 'Connection: Upgrade\r\nUpgrade: websocket\r\n')));
+      await expect.poll(() => attacker.closed).toBe(true);
+      expect((await ask('/healthz')).code).toBe(200);
+    },
+  );
+
   it('of watches over HTTP/2 that the client resets while the connection stays', async () => {
     const { ca, cert, key } = server.admin;
     const session = connectHttp2(`https://${server.info.kubernetes}`, { ca, cert, key });
