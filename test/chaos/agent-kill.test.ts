@@ -3,6 +3,7 @@ import { connect as dial } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Client, Pod } from '../../client/index.ts';
 import { containersOf, eventually, forceRemove, freePort, run } from '../e2e/installation.ts';
+import { unmountBelow } from '../e2e/private-engine.ts';
 import { createRunFolder, removeAbandoned, removeNetworks } from './abandoned.ts';
 import { printCounts } from './counts.ts';
 import { effort } from './effort.ts';
@@ -52,8 +53,7 @@ afterAll(async () => {
   const left = (await containersOf(nodeName)).map((each) => each.id);
   await forceRemove(left);
   await removeNetworks(dataDir);
-  for (const path of (await account()).mounts.filter((each) => each.startsWith(dataDir)).toReversed())
-    await run('umount', [path]);
+  await unmountBelow(dataDir);
   await rm(dataDir, { recursive: true, force: true });
 });
 
