@@ -85,7 +85,7 @@ describe('what a broken connection leaves is not charged', () => {
 });
 
 describe('a request', () => {
-  it('whose headers are too many to be read is refused, and acts as nobody', async () => {
+  it('whose headers are too many to be read is refused, and has no effect', async () => {
     const many = (count: number) => Array.from({ length: count }, (_, i) => `x-${i}: y\r\n`).join('');
     const attacker = await keep(attackHttp1(server));
     attacker.send(Buffer.from(get(maps, `${many(1_100)}Impersonate-User: bob\r\n`)));

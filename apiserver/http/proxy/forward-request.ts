@@ -142,7 +142,7 @@ async function joinConnections(
   try {
     await Promise.race([pipeline(client, socket), pipeline(socket, client)]);
   } catch {
-    // One of them is gone: there is nobody left to be told.
+    // One of them is gone, and takes no answer.
   } finally {
     client.removeListener('close', gone);
     socket.destroy();
