@@ -10,7 +10,7 @@ import {
   type ScalarTag,
   type Tags,
 } from 'yaml';
-import { isTooDeep, tooDeepText } from '../meta/json-depth.ts';
+import { isTooDeep, maxJsonDepth, tooDeepText } from '../meta/json-depth.ts';
 import { DocumentLines, type Place, pathText } from './yaml-lines.ts';
 import { syntaxProblem } from './yaml-syntax.ts';
 
@@ -76,7 +76,7 @@ export function parseDocuments(text: string): ParsedDocument[] {
  */
 export function readDocument(parsed: ParsedDocument, { keepsDuplicates = false } = {}): DocumentValue {
   const tooDeep = unreadable([{ place: parsed.lines.placeOf([]), path: '', reason: `it ${tooDeepText}` }]);
-  if (parsed.isTooDeep) return tooDeep;
+  if (parsed.isTooDeep || isNestedTooDeep(parsed.document.contents)) return tooDeep;
   try {
     const read = readValue(parsed, keepsDuplicates);
     return read.kind === 'value' && isTooDeep(read.value) ? tooDeep : read;
@@ -84,6 +84,14 @@ export function readDocument(parsed: ParsedDocument, { keepsDuplicates = false }
     if (error instanceof RangeError) return tooDeep;
     throw error;
   }
+}
+
+/** Told before any other mistake: how deep the library itself can go depends on the stack that is left. */
+function isNestedTooDeep(node: unknown, left = maxJsonDepth): boolean {
+  if (!isSeq(node) && !isMap(node)) return false;
+  if (left === 0) return true;
+  if (isSeq(node)) return node.items.some((item) => isNestedTooDeep(item, left - 1));
+  return node.items.some(({ key, value }) => isNestedTooDeep(key, left - 1) || isNestedTooDeep(value, left - 1));
 }
 
 function readValue({ document, lines }: ParsedDocument, keepsDuplicates: boolean): DocumentValue {

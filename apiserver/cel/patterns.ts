@@ -96,8 +96,8 @@ export function programSize(source: string): number {
   let atom = 0;
   const token = /\\Q[\s\S]*?(?:\\E|$)|\\.|\(\?[\w-]+\)|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d{1,5})(?:,(\d{0,5}))?\}|[\s\S]/gu;
   for (const [text, least, most] of source.matchAll(token)) {
-    // Flags are no atom: what repeats them repeats what stands before.
-    if (text.startsWith('(?')) continue;
+    // Flags and an empty quotation are no atom: what repeats them repeats what stands before.
+    if (text.startsWith('(?') || /^\\Q(\\E)?$/.test(text)) continue;
     if (least !== undefined) {
       // Each copy that may be left out takes an instruction more.
       const repeated = Math.max(Number(least), Number(most || 0), 1) * (atom + 1);

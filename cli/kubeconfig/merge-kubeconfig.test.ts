@@ -114,6 +114,7 @@ describe('a file that cannot be merged into', () => {
     ['has two documents', 'kind: Config\n---\nkind: Config\n', /second document/],
     ['has a key twice', 'users: []\nusers: []\n', /the field stands here twice/],
     ['is nested deeply', `clusters: ${'['.repeat(1_000)}`, /nested more than 128 levels deep/],
+    ['is nested less deeply', `clusters: ${'['.repeat(150)}`, /nested more than 128 levels deep/],
   ])('is refused when it %s', (_title, text, reason) => {
     expect(() => merge(text)).toThrow(reason);
     expect(() => merge(text)).toThrow(`${path} is no kubeconfig that can be merged into: `);
