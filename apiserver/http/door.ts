@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { type ApiError, asApiError, isExpired } from '../../api/errors/index.ts';
+import type { ListOptions } from '../../api/generated/types.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import { CallChain, type CallChainOptions } from '../calls/call-chain.ts';
 import type { CallMeter, CallMeters } from '../calls/call-meter.ts';
@@ -19,31 +20,25 @@ import type { Verbs } from '../verbs/verbs.ts';
 import { contentTypes, negotiate, prefersProtobuf, type Wanted } from './accept.ts';
 import { type ActionDeps, actionRoute } from './action-routes.ts';
 import { encodedFor, outputTo } from './answer-encoding.ts';
+import { answerForm, includeOf, itemForm, protobufForm } from './answer-forms.ts';
 import { writers } from './answer-writers.ts';
 import { checkRequest } from './check-request.ts';
 import { findResource } from './find-resource.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
 import { checkedListOptions, watchOptionsOf } from './list-options.ts';
-import { sendList } from './list-stream.ts';
-import {
-  type AnswerForm,
-  answerAs,
-  type IncludeObject,
-  type ItemForm,
-  jsonAnswer,
-  partialObjects,
-  tableRows,
-  wholeObjects,
-} from './object-forms.ts';
+import { type ListWay, sendList } from './list-stream.ts';
 import { parsePath } from './parse-path.ts';
-import { isPublicPath, PathAnswers } from './path-answers.ts';
+import { isPublicPath, KINDS, PathAnswers } from './path-answers.ts';
 import { compactList, prettyJson, prettyList, readsPretty, wantsPretty } from './pretty-json.ts';
-import { hasProtobuf, partialProtobuf, protobufEventsAs, protobufWriting, wholeProtobuf } from './protobuf-forms.ts';
+import { hasProtobuf, protobufEventsAs, protobufWriting } from './protobuf-forms.ts';
 import { sendProtobufList } from './protobuf-list.ts';
+import { answerPublic } from './public-answers.ts';
 import { readBody } from './read-body.ts';
 import { type Target, targetOf } from './request-target.ts';
 import {
   type ActionRequest,
+  type CollectionRoute,
+  collectionDeleted,
   type DocumentRoute,
   type ListRoute,
   type ResourceRequest,
@@ -78,13 +73,17 @@ export interface HttpDoorOptions extends CallChainOptions {
   readonly isServing: () => boolean;
 }
 
-/** The method that calls of no resource count as. */
-const KINDS = '/berth.meta.v1.Objects/Kinds';
-
 /** A route, and what it was found for: the verbs of kept objects have a store. */
 type Found =
   | ((UnaryRoute | DocumentRoute) & { readonly asked: ActionRequest })
-  | ((ListRoute | StreamRoute) & { readonly asked: ResourceRequest });
+  | ((ListRoute | CollectionRoute | StreamRoute) & { readonly asked: ResourceRequest });
+
+/** The pages of a list, and how they are sent. */
+interface ListSource extends Pick<ListWay, 'page'> {
+  readonly wanted: Wanted;
+  readonly options: ListOptions;
+  readonly warnings?: readonly string[];
+}
 
 /** One call on its way through the door. */
 interface Passing {
@@ -136,7 +135,7 @@ export class HttpDoor {
 
   async #serve(request: HttpRequest, response: HttpResponse, upgrade?: Upgrade): Promise<void> {
     const url = targetOf(request.url);
-    if (isPublicPath(url.pathname)) return this.#answerPublic(url, request, response);
+    if (isPublicPath(url.pathname)) return answerPublic({ ...this.#options, paths: this.#paths }, url, { request, response });
     let found: Found | undefined;
     let refused: unknown;
     let subject: StatusSubject = this.#resources;
@@ -168,6 +167,7 @@ export class HttpDoor {
         if (refused !== undefined) throw refused;
         if (!found) await this.#answerPath(passing, url);
         else if (found.of === 'unary') await this.#unary(passing, found.asked, found);
+        else if (found.of === 'collection') await this.#deleteCollection(passing, found.asked, found);
         else if (found.of === 'document') await this.#document(passing, found, url.searchParams);
         else await this.#list(passing, found.asked);
       }
@@ -198,7 +198,7 @@ export class HttpDoor {
     const wanted = negotiate(request.headers.accept, may);
     const way = { request, response, isUpgrade: upgrade !== undefined, arrivals: this.#options.arrivals };
     const body = route.hasBody ? await readBody(way) : Buffer.alloc(0);
-    const form = this.#answerForm(wanted, of.query);
+    const form = answerForm(wanted, of.query, this.#options.now);
     const prepared = this.#chain.prepare(context, () => route.prepare(body, context, form));
     const { bytes, warnings, isCreated = false } = await prepared.run();
     const answer = bytes instanceof Uint8Array ? bytes : joinPieces(bytes);
@@ -228,19 +228,46 @@ export class HttpDoor {
     response.end(sent.bytes);
   }
 
-  async #list({ request, response, call, context }: Passing, of: ResourceRequest): Promise<void> {
-    const wanted = negotiate(request.headers.accept, { transform: true, protobuf: hasProtobuf(of.store.kind) });
+  #list(passing: Passing, of: ResourceRequest): Promise<void> {
+    const page: ListWay['page'] = (wanted, form) => this.#options.verbs.list(of.store, wanted, form, passing.context);
+    return this.#sendList(passing, of, { wanted: wantedList(passing, of), options: checkedListOptions(of.query), page });
+  }
+
+  /** Once it has deleted, it never fails: a client would take that for objects that are still there. */
+  async #deleteCollection(passing: Passing, of: ResourceRequest, route: CollectionRoute): Promise<void> {
+    const { response, context } = passing;
+    const { store } = of;
+    const wanted = wantedList(passing, of);
+    const body = await readBody({ ...passing, isUpgrade: passing.upgrade !== undefined, arrivals: this.#options.arrivals });
+    const { options, warnings } = await this.#chain.prepare(context, () => route.prepare(body, context)).run();
+    const page: ListWay['page'] = (request, form) => this.#options.verbs.listDeleted(store, request, form, context);
+    try {
+      await this.#sendList(passing, of, { wanted, options, page, warnings });
+    } catch (error) {
+      if (response.headersSent || response.destroyed || !asApiError(error)) throw error;
+      const { type } = wanted;
+      const sent = answerForm({ type }, of.query, this.#options.now).status(collectionDeleted(store));
+      const told = joinWarnings(warnings, context.warnings);
+      this.#head(response, context, 200, contentTypes[type], { length: sent.length, warnings: told });
+      response.end(sent);
+    }
+  }
+
+  async #sendList(
+    { request, response, call, context }: Passing,
+    { store, target, query }: ResourceRequest,
+    { wanted, options, page, warnings: before }: ListSource,
+  ): Promise<void> {
     const begin = (warnings: readonly string[], atLeast: number) =>
-      outputTo({ request, response }, atLeast, (headers) =>
-        this.#head(response, context, 200, contentTypes[wanted.type], { warnings, headers }),
-      );
-    const { store, target, query } = of;
-    const wish = { store, namespace: target.namespace, options: checkedListOptions(query) };
-    const way = { verbs: this.#options.verbs, chain: this.#chain, call, context, response, begin };
+      outputTo({ request, response }, atLeast, (headers) => {
+        this.#head(response, context, 200, contentTypes[wanted.type], { warnings: joinWarnings(before, warnings), headers });
+      });
+    const wish = { store, namespace: target.namespace, options };
+    const way = { page, chain: this.#chain, call, context, response, begin };
     if (wanted.type === 'protobuf') await sendProtobufList({ ...wish, form: protobufForm(wanted) }, way);
     else {
       const isPretty = wanted.type === 'json' && wantsPretty(request, query);
-      await sendList({ ...wish, form: this.#itemForm(wanted, query) }, way, isPretty ? prettyList : compactList);
+      await sendList({ ...wish, form: itemForm(wanted, query, this.#options.now) }, way, isPretty ? prettyList : compactList);
     }
   }
 
@@ -250,7 +277,7 @@ export class HttpDoor {
     const isProtobuf = wanted.type === 'protobuf';
     const events = isProtobuf
       ? protobufEventsAs(protobufForm(wanted), store)
-      : jsonEventsAs(this.#itemForm(wanted, query), `${wanted.as ?? ''} ${query.get('includeObject') ?? ''}`, store);
+      : jsonEventsAs(itemForm(wanted, query, this.#options.now), `${wanted.as ?? ''} ${query.get('includeObject') ?? ''}`, store);
     context.identify();
     this.#chain.enter(context, 'stream');
     const writing = isProtobuf ? protobufWriting : jsonWriting;
@@ -271,23 +298,11 @@ export class HttpDoor {
     }
   }
 
-  #answerForm(wanted: Wanted, query: URLSearchParams): AnswerForm {
-    if (wanted.type === 'protobuf') return protobufForm(wanted).answer;
-    if (wanted.type === 'json' && wanted.as === undefined) return jsonAnswer;
-    return answerAs(this.#itemForm(wanted, query), writers[wanted.type]);
-  }
-
   async #stream({ request, response, context, upgrade }: Passing, route: StreamRoute): Promise<void> {
     context.identify();
     this.#chain.enter(context, 'stream');
     const prepared = this.#chain.prepare(context, () => route.prepare(context));
     await prepared.run({ request, response, upgrade, context });
-  }
-
-  #itemForm({ as }: Wanted, query: URLSearchParams): ItemForm {
-    if (as === undefined) return wholeObjects;
-    if (as !== 'Table') return partialObjects;
-    return tableRows(includeOf(query), this.#options.now);
   }
 
   /** What is no resource: discovery, OpenAPI, the version. */
@@ -306,28 +321,6 @@ export class HttpDoor {
     const length = code === 304 ? {} : { length: sent.bytes.length };
     this.#head(response, context, code, contentType, { ...length, headers: { ...sent.headers, ...answer.headers } });
     response.end(method === 'HEAD' ? undefined : sent.bytes);
-  }
-
-  /** What is answered without credentials. Never throws. */
-  async #answerPublic({ pathname, searchParams }: Target, request: HttpRequest, response: HttpResponse): Promise<void> {
-    try {
-      const leave = this.#options.anonymous.enter(request.socket.remoteAddress ?? '', 'unary');
-      if (response.destroyed) leave();
-      else response.once('close', leave);
-      const { method = '', headers } = request;
-      const { code, contentType, body = '' } = await this.#paths.answer({ path: pathname, query: searchParams, method, headers });
-      announceEnd(request, response);
-      const length = { 'content-length': Buffer.byteLength(body) };
-      response.writeHead(code, { 'content-type': contentType, 'cache-control': 'no-cache, private', ...length });
-      endAnswer(request, response, method === 'HEAD' ? undefined : Buffer.from(body));
-    } catch (error) {
-      const failed = { method: KINDS, requestId: '', user: undefined };
-      const status = statusOf(judgeError(this.#options.log, asApiError(error) ?? error, failed));
-      const body = Buffer.from(JSON.stringify(status));
-      announceEnd(request, response);
-      response.writeHead(status.code ?? 500, { 'content-type': contentTypes.json, 'content-length': body.length });
-      endAnswer(request, response, body);
-    }
   }
 
   /** Answers with a Status, and gives the code of gRPC for it. */
@@ -390,9 +383,5 @@ export class HttpDoor {
   }
 }
 
-function includeOf(query: URLSearchParams): IncludeObject {
-  const include = query.get('includeObject');
-  return include === 'None' || include === 'Object' ? include : 'Metadata';
-}
-
-const protobufForm = ({ as }: Wanted) => (as === undefined ? wholeProtobuf : partialProtobuf);
+const wantedList = ({ request }: Passing, { store }: ResourceRequest): Wanted =>
+  negotiate(request.headers.accept, { transform: true, protobuf: hasProtobuf(store.kind) });

@@ -1,13 +1,13 @@
 import { JsonMemory } from '../../api/codec/json-memory.ts';
 import { JsonOutput } from '../../api/codec/json-output.ts';
-import type { ListMeta, ListOptions } from '../../api/generated/types.ts';
+import type { ListMeta, ListOptions, ListRequest } from '../../api/generated/types.ts';
 import type { CallChain } from '../calls/call-chain.ts';
 import type { OpenCall } from '../calls/open-call.ts';
 import { joinWarnings } from '../calls/warnings.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { type ListPage, MAX_PAGE_BYTES } from '../registry/list.ts';
 import type { ListForm } from '../verbs/list-form.ts';
-import type { Verbs } from '../verbs/verbs.ts';
+import type { PreparedCall } from '../verbs/prepared-call.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { AnswerOutput } from './answer-encoding.ts';
 import type { HttpCall, HttpResponse } from './http-call.ts';
@@ -22,7 +22,8 @@ export interface ListWish<Form = ItemForm> {
 }
 
 export interface ListWay {
-  readonly verbs: Verbs;
+  /** Prepares one page. */
+  readonly page: (request: ListRequest, form: ListForm) => PreparedCall;
   readonly chain: CallChain;
   readonly call: HttpCall;
   readonly context: OpenCall;
@@ -76,7 +77,7 @@ const START_BYTES = 64 * 1024;
  * page: the next one is made when the client has taken the one before. Clients that send no limit ignore `continue`.
  */
 export async function sendList({ store, namespace, options, form }: ListWish, way: ListWay, layout: ListLayout): Promise<void> {
-  const { verbs, chain, call, context, response, begin } = way;
+  const { chain, call, context, response, begin } = way;
   const isWhole = !options.limit;
   let next = options;
   const buffer = new JsonOutput(START_BYTES, new JsonMemory());
@@ -84,7 +85,7 @@ export async function sendList({ store, namespace, options, form }: ListWish, wa
   for (;;) {
     const page = new PageForm(store, form, isWhole ? CHUNK_BYTES : MAX_PAGE_BYTES, buffer);
     const wanted = { namespace, options: next };
-    const prepared = chain.prepare(context, () => verbs.list(store, wanted, pageFormOf(page), context));
+    const prepared = chain.prepare(context, () => way.page(wanted, pageFormOf(page)));
     const { bytes, warnings } = await prepared.run();
     const { continue: token, ...metadata } = page.metadata;
     if (!out) {

@@ -28,6 +28,9 @@ const text = 'text/plain; charset=utf-8';
 
 const healthOf = (path: string): HealthPageName | undefined => healthPages.find((name) => path.split('/')[1] === name);
 
+/** The method that calls of no resource count as. */
+export const KINDS = '/berth.meta.v1.Objects/Kinds';
+
 /** Whether a path is answered without credentials: the health of the server, and its version. */
 export const isPublicPath = (path: string): boolean => healthOf(path) !== undefined || /^\/version\/?$/.test(path);
 

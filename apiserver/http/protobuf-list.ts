@@ -48,12 +48,12 @@ class ItemPage implements ListForm {
  * from the log and converted ones do, they are read twice, first for their lengths.
  */
 export async function sendProtobufList({ store, namespace, options, form }: ListWish<ProtobufForm>, way: ListWay): Promise<void> {
-  const { verbs, chain, call, context, response, begin } = way;
+  const { chain, call, context, response, begin } = way;
   const isWhole = !options.limit;
   let warned: readonly string[] | undefined;
   const read = async (wanted: ListOptions): Promise<ItemPage> => {
     const page = new ItemPage(store, form);
-    const prepared = chain.prepare(context, () => verbs.list(store, { namespace, options: wanted }, pageFormOf(page), context));
+    const prepared = chain.prepare(context, () => way.page({ namespace, options: wanted }, pageFormOf(page)));
     ({ warnings: warned } = await prepared.run());
     return page;
   };

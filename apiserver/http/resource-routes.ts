@@ -1,6 +1,6 @@
 import { messageFromJson } from '../../api/codec/json.ts';
 import { badRequest, unimplemented } from '../../api/errors/index.ts';
-import type { DeleteOptions } from '../../api/generated/types.ts';
+import type { DeleteOptions, ListOptions } from '../../api/generated/types.ts';
 import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
@@ -24,7 +24,7 @@ import type { AnswerForm, IncludeObject } from './object-forms.ts';
 import type { ResourcePath } from './parse-path.ts';
 import { mediaTypeOf, objectBody, unsupported } from './read-body.ts';
 import { flag, getOptionsOf, listOptionsOf } from './read-query.ts';
-import { successOf } from './status-object.ts';
+import { type StatusObject, successOf } from './status-object.ts';
 import { partsOfKind } from './subresources.ts';
 import { checkedDeleteOptions, checkedPatchOptions, checkedWriteOptions } from './write-options.ts';
 
@@ -41,7 +41,7 @@ export interface ResourceRequest extends ActionRequest {
 }
 
 /** How a request is served. `method` names it as gRPC does, for the access table and the meters. */
-export type Route = UnaryRoute | DocumentRoute | ListRoute;
+export type Route = UnaryRoute | DocumentRoute | ListRoute | CollectionRoute;
 
 export interface UnaryRoute {
   readonly of: 'unary';
@@ -64,6 +64,19 @@ export interface ListRoute {
   readonly method: string;
 }
 
+/** A deletion of what a list selects. */
+export interface CollectionRoute {
+  readonly of: 'collection';
+  readonly method: string;
+  /** Decodes and authorizes. */
+  readonly prepare: (body: Buffer, call: CallContext) => PreparedDeletion;
+}
+
+export interface PreparedDeletion {
+  /** Carries it out, and gives the options of the list of what was deleted. */
+  run(): Promise<{ readonly options: ListOptions; readonly warnings: readonly string[] }>;
+}
+
 /** Decodes and authorizes; the answer is one object in the form. */
 export type Prepare = (body: Buffer, call: CallContext, form: AnswerForm) => PreparedCall;
 /** Authorizes; what it gives makes the answer, which is JSON of no kind. */
@@ -73,7 +86,7 @@ const OBJECTS = 'berth.meta.v1.Objects';
 const methodOf = (kind: Kind, name: string): string => `/${isCustom(kind) ? OBJECTS : kind.service}/${name}`;
 
 /** Throws METHOD_NOT_ALLOWED for what the resource does not have. */
-export function routeOf(of: ResourceRequest, verbs: Verbs): UnaryRoute | ListRoute {
+export function routeOf(of: ResourceRequest, verbs: Verbs): UnaryRoute | ListRoute | CollectionRoute {
   const { store, target, request, query } = of;
   const { kind } = store;
   checkPlace(kind, target);
@@ -103,7 +116,7 @@ export function routeOf(of: ResourceRequest, verbs: Verbs): UnaryRoute | ListRou
       return unary(...patchRoute(of, verbs));
     case 'DELETE':
       if (target.subresource !== '') throw notThere(of);
-      return target.name === '' ? unary(...collectionRoute(of, verbs)) : unary(...deleteRoute(of, verbs));
+      return target.name === '' ? collectionRoute(of, verbs) : unary(...deleteRoute(of, verbs));
     default:
       throw notThere(of);
   }
@@ -198,26 +211,26 @@ function deleteRoute({ store, target, query, request }: ResourceRequest, verbs: 
   ];
 }
 
-/** Answered with a Status, which is what client libraries expect; Kubernetes lists what it deleted. */
-function collectionRoute(of: ResourceRequest, verbs: Verbs): Served {
+/** Answered with the list of what was deleted, as it was. */
+function collectionRoute(of: ResourceRequest, verbs: Verbs): CollectionRoute {
   const { store, target, query, request } = of;
   if (store.kind.namespaced && target.namespace === '') throw notThere(of);
-  return [
-    'DeleteCollection',
-    (body, call, form) => {
+  return {
+    of: 'collection',
+    method: methodOf(store.kind, 'DeleteCollection'),
+    prepare(body, call) {
       const { options, warnings } = completeDeletion(checkedDeleteOptions(query, deleteBody(request, body)), store);
-      const wish = { namespace: target.namespace, listOptions: listOptionsOf(query), options };
-      const prepared = verbs.deleteCollection(store, wish, call);
+      const listOptions = listOptionsOf(query);
+      const prepared = verbs.deletion(store, { namespace: target.namespace, listOptions, options }, call);
       return {
-        run: async () => {
-          const reply = await prepared.run();
-          const group = groupOfStore(store);
-          const bytes = form.status(successOf({ details: { ...(group && { group }), kind: store.kind.plural } }));
-          return { bytes, warnings: [...warnings, ...(reply.warnings ?? [])] };
+        async run() {
+          const { listed } = await prepared.run();
+          const { resourceVersion: _, resourceVersionMatch: __, ...rest } = listOptions;
+          return { options: { ...rest, continue: listed }, warnings };
         },
       };
     },
-  ];
+  };
 }
 
 function deleteBody(request: HttpRequest, body: Buffer): DeleteOptions {
@@ -255,5 +268,8 @@ function writeOf(
   };
 }
 
-/** Whose group a store's resources are of, as a Status names it. */
-export const groupOfStore = ({ kind }: KindStore): string => groupOf(kind.apiVersion);
+/** The answer of a deletion whose objects cannot be listed any more. */
+export function collectionDeleted({ kind }: KindStore): StatusObject {
+  const group = groupOf(kind.apiVersion);
+  return successOf({ details: { ...(group && { group }), kind: kind.plural } });
+}

@@ -3,7 +3,7 @@ import type { DeleteOptions, ListOptions } from '../../api/generated/types.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
 import { deleteObject } from './delete.ts';
 import type { KindStore } from './kind-store.ts';
-import { listObjects } from './list.ts';
+import { listObjects, tokenOf } from './list.ts';
 import type { WriteContext } from './write-context.ts';
 
 export interface DeleteCollectionInput {
@@ -12,11 +12,18 @@ export interface DeleteCollectionInput {
   readonly options: DeleteOptions;
 }
 
+export interface DeletedCollection {
+  /** How many were deleted. */
+  readonly deleted: number;
+  /** A continue token: the list of them as they were, from its first page on. */
+  readonly listed: string;
+}
+
 /** Deletions of one moment reach the disk together; more at once would only crowd out other calls. */
 const AT_ONCE = 32;
 
 /**
- * Deletes the objects that the selectors choose, page by page; with `limit` only so many of them. Answers how many; one
+ * Deletes the objects that the selectors choose, page by page; with `limit` only so many of them. One
  * that is gone already, or was made again since the list, does not count. One that cannot be deleted does not keep the
  * others: the first such failure is thrown at the end, a fault of the server's at once. Ends between two objects when
  * `signal` aborts, with its reason.
@@ -26,12 +33,15 @@ export async function deleteCollection(
   { namespace, listOptions, options }: DeleteCollectionInput,
   context: WriteContext,
   signal?: AbortSignal,
-): Promise<number> {
+): Promise<DeletedCollection> {
   const failures: unknown[] = [];
   let deleted = 0;
   let page = listOptions;
+  let listed = listOptions.continue;
   for (;;) {
-    const { items, metadata } = await listObjects(store, { namespace, options: page });
+    const request = { namespace, options: page };
+    const { items, metadata } = await listObjects(store, request);
+    listed ??= tokenOf(store, request, metadata);
     const left = items.values();
     let failed = false;
     const work = async (): Promise<void> => {
@@ -51,7 +61,7 @@ export async function deleteCollection(
     page = { ...rest, continue: metadata.continue };
   }
   if (failures.length > 0) throw failures[0];
-  return deleted;
+  return { deleted, listed };
 }
 
 async function deleteListed(

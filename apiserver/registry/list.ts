@@ -64,7 +64,7 @@ export async function listObjects(
   { sizeOf = storedSize, pageBytes = MAX_PAGE_BYTES }: PageShape = {},
 ): Promise<ListPage> {
   const selection = compileSelection(store.cache, { namespace, ...options });
-  const question = `${resourceOf(store.kind)}\0${selection.id}`;
+  const question = questionOf(store, selection);
   if ((options.limit ?? 0) < 0) throw badRequest('cannot list: limit must not be negative');
   const bounds = { limit: options.limit || Number.POSITIVE_INFINITY, sizeOf, mostBytes: pageBytes - METADATA_BYTES };
   const { source, page } = await readPage(store, selection, question, { options, bounds });
@@ -75,6 +75,14 @@ export async function listObjects(
     if (selection.everything && source.length !== undefined) metadata.remainingItemCount = source.length - page.items.length;
   }
   return { metadata, items: page.items };
+}
+
+const questionOf = ({ kind }: KindStore, { id }: Selection): string => `${resourceOf(kind)}\0${id}`;
+
+/** A continue token of the same list that begins with its first page: what a page with `metadata` showed. */
+export function tokenOf(store: KindStore, { namespace, options }: ListRequest, { resourceVersion }: ListMeta): string {
+  const selection = compileSelection(store.cache, { namespace, ...options });
+  return encodeContinue({ revision: Number(resourceVersion), after: '' }, questionOf(store, selection));
 }
 
 /** Throws OUT_OF_RANGE; of a later page with a token that leads on through the present objects. */

@@ -5,6 +5,7 @@ import type {
   FindVersionRequest,
   FindVersionResponse,
   GetRequest,
+  ListOptions,
   ListRequest,
   ObjectHistoryRequest,
   WatchRequest,
@@ -13,9 +14,10 @@ import { resourceOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { scaleKind } from '../../api/kinds/scale.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
+import type { Access } from '../authz/attributes.ts';
 import { SelectorRoom } from '../limits/selector-room.ts';
 import { APPLY_TYPES } from '../registry/apply-config.ts';
-import { deleteCollection } from '../registry/delete-collection.ts';
+import { type DeletedCollection, deleteCollection } from '../registry/delete-collection.ts';
 import { findVersion } from '../registry/find-version.ts';
 import { objectHistory } from '../registry/history.ts';
 import type { KindStore } from '../registry/kind-store.ts';
@@ -124,6 +126,21 @@ export class Verbs {
     const { namespace = '' } = request;
     const options = storedSelection(store, request.options ?? {});
     const access = readAccess('list', store, namespace, options);
+    return this.page({ store, namespace, options, form, access }, call);
+  }
+
+  /**
+   * The same of what a deletion of the collection listed, by the token that it gave: Kubernetes shows it to callers
+   * that may delete it.
+   */
+  listDeleted(store: KindStore, request: ListRequest, form: ListForm, call: CallContext): PreparedCall {
+    const { namespace = '' } = request;
+    const options = storedSelection(store, request.options ?? {});
+    const access = readAccess('delete-collection', store, namespace, options);
+    return this.page({ store, namespace, options, form, access }, call);
+  }
+
+  private page({ store, namespace, options, form, access }: WantedPage, call: CallContext): PreparedCall {
     call.authorize(access);
     return {
       run: async () => {
@@ -184,6 +201,17 @@ export class Verbs {
 
   /** Answers how many were deleted. */
   deleteCollection(store: KindStore, request: DeleteCollectionRequest, call: CallContext): PreparedCall {
+    const prepared = this.deletion(store, request, call);
+    return {
+      run: async () => {
+        const { deleted } = await prepared.run();
+        return { bytes: encodeMessage('berth.meta.v1.DeleteCollectionResponse', { deleted }) };
+      },
+    };
+  }
+
+  /** The same, for an answer with what was deleted: see listDeleted. */
+  deletion(store: KindStore, request: DeleteCollectionRequest, call: CallContext): { run(): Promise<DeletedCollection> } {
     const { namespace = '', options = {} } = request;
     const listOptions = storedSelection(store, request.listOptions ?? {});
     if (store.kind.namespaced && !namespace)
@@ -193,8 +221,7 @@ export class Verbs {
     return {
       run: async () => {
         await this.past.checkList(store, listOptions, access, call);
-        const deleted = await deleteCollection(store, { namespace, listOptions, options }, write, call.signal);
-        return { bytes: encodeMessage('berth.meta.v1.DeleteCollectionResponse', { deleted }) };
+        return deleteCollection(store, { namespace, listOptions, options }, write, call.signal);
       },
     };
   }
@@ -230,6 +257,14 @@ export class Verbs {
       },
     };
   }
+}
+
+interface WantedPage {
+  readonly store: KindStore;
+  readonly namespace: string;
+  readonly options: ListOptions;
+  readonly form: ListForm;
+  readonly access: Access;
 }
 
 /** What a watch that begins with the present objects has on its way. */

@@ -1,0 +1,36 @@
+import type { Wanted } from './accept.ts';
+import { writers } from './answer-writers.ts';
+import {
+  type AnswerForm,
+  answerAs,
+  type IncludeObject,
+  type ItemForm,
+  jsonAnswer,
+  partialObjects,
+  tableRows,
+  wholeObjects,
+} from './object-forms.ts';
+import { type ProtobufForm, partialProtobuf, wholeProtobuf } from './protobuf-forms.ts';
+
+type Now = () => Date;
+
+/** The form of an answer of one object. */
+export function answerForm(wanted: Wanted, query: URLSearchParams, now: Now): AnswerForm {
+  if (wanted.type === 'protobuf') return protobufForm(wanted).answer;
+  if (wanted.type === 'json' && wanted.as === undefined) return jsonAnswer;
+  return answerAs(itemForm(wanted, query, now), writers[wanted.type]);
+}
+
+/** The form of objects of lists and events that are no protobuf. */
+export function itemForm({ as }: Wanted, query: URLSearchParams, now: Now): ItemForm {
+  if (as === undefined) return wholeObjects;
+  if (as !== 'Table') return partialObjects;
+  return tableRows(includeOf(query), now);
+}
+
+export const protobufForm = ({ as }: Wanted): ProtobufForm => (as === undefined ? wholeProtobuf : partialProtobuf);
+
+export function includeOf(query: URLSearchParams): IncludeObject {
+  const include = query.get('includeObject');
+  return include === 'None' || include === 'Object' ? include : 'Metadata';
+}
