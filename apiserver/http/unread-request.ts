@@ -30,7 +30,11 @@ export function endAnswer(request: HttpRequest, response: HttpResponse, body?: U
     const { stream } = request;
     // Node keeps the reset of a stream that it reads until the client sends something more.
     stream.pause();
-    stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
+    stream.once('finish', () => {
+      stream.close(constants.NGHTTP2_NO_ERROR);
+      // What has come of the body is read by nothing: without its end the stream would never close.
+      stream.destroy();
+    });
     response.end(body);
     return;
   }

@@ -7,7 +7,7 @@ import { MetricsRegistry } from '../../api/metrics/index.ts';
 import { formatToken } from '../../apiserver/authn/tokens.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type Attacker, attackHttp2, END_HEADERS, frame, frames, headerBlock } from './attacker.ts';
-import { type Asked, askDoor, attackHttp1, charged, nothing } from './door-attacker.ts';
+import { type Asked, askDoor, attackHttp1, charged, nothing, sumOf } from './door-attacker.ts';
 
 // What a client with few rights, or a web page in an administrator's browser, may try at the HTTP door.
 const metrics = new MetricsRegistry();
@@ -70,6 +70,21 @@ describe('what a broken connection leaves is not charged', () => {
       expect((await ask('/healthz')).code).toBe(200);
     },
   );
+
+  it.each(['/healthz', maps])('of a body over HTTP/2 that nobody reads, sent to %s without credentials', async (path) => {
+    const session = connectHttp2(`https://${server.info.kubernetes}`, { ca: server.admin.ca });
+    session.on('error', () => {});
+    for (let i = 0; i < 20; i++) {
+      const stream = session.request({ ':method': 'POST', ':path': path }, { endStream: false });
+      stream.on('error', () => {}).end(Buffer.alloc(5_000));
+      const [answer] = await once(stream, 'response');
+      expect([405, 401]).toContain(answer[':status']);
+      stream.resume();
+    }
+    await expect.poll(() => charged(metrics)).toEqual(nothing);
+    await expect.poll(() => sumOf(metrics, 'berth_apiserver_unauthenticated_streams')).toBe(0);
+    session.destroy();
+  });
 
   it('of watches over HTTP/2 that the client resets while the connection stays', async () => {
     const { ca, cert, key } = server.admin;

@@ -4,7 +4,9 @@ import { badRequest } from '../../../api/errors/index.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from '../http-call.ts';
 import { takeBearerProtocol } from './bearer-protocol.ts';
 
-/** So long a client has to read a refusal and to end its side. */
+/** So long a client has to read a refusal. */
+const takeMs = 30_000;
+/** So long it has to end its side behind it. */
 const lingerMs = 1_000;
 
 /** A request to switch the protocol of its connection. Until it is granted, it is answered over HTTP. */
@@ -24,16 +26,25 @@ export class Upgrade {
     this.response.assignSocket(socket);
     // Nothing reads further requests from this connection.
     this.response.shouldKeepAlive = false;
+    // A client that does not take the answer, or does not end its side behind it, would keep the connection.
+    this.response.once('prefinish', () => {
+      if (!this.#isSwitched) this.#endWithin(takeMs);
+    });
     this.response.once('finish', () => {
       if (this.#isSwitched) return;
       socket.end();
-      // A client that does not end its side would keep the connection.
-      const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
-      socket.once('close', () => clearTimeout(timer));
+      this.#endWithin(lingerMs);
       socket.resume();
     });
     takeBearerProtocol(request.headers);
     socket.on('error', () => {});
+    // A connection that is gone already tells nothing more of its end.
+    if (socket.destroyed) this.response.destroy();
+  }
+
+  #endWithin(ms: number): void {
+    const timer = setTimeout(() => this.socket.destroy(), ms).unref();
+    this.socket.once('close', () => clearTimeout(timer));
   }
 
   /** Whether the connection speaks the other protocol, in which errors are told from then on. */

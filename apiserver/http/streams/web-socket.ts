@@ -49,6 +49,8 @@ export class WebSocketDoor {
     this.#chosen.set(request, protocol);
     delete request.headers[PROTOCOL_HEADER];
     const socket = upgrade.take();
+    // It does not tell of its end again.
+    if (socket.destroyed) throw callCancelled();
     const opened = new Promise<WebSocket>((resolve) =>
       this.#server.handleUpgrade(request, socket, head, (ws) => {
         ws.on('error', () => ws.terminate());

@@ -1,0 +1,59 @@
+import { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { afterEach, expect, it, vi } from 'vitest';
+import { Upgrade } from './upgrade.ts';
+import { WebSocketDoor } from './web-socket.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+/** A connection whose client takes what is sent, or nothing. */
+function connection({ takes = true } = {}): Socket {
+  const way = new Duplex({ read() {}, write: (_chunk, _encoding, done) => void (takes && done()), final: (done) => done() });
+  return way as unknown as Socket;
+}
+
+function upgradeOn(socket: Socket): Upgrade {
+  const request = new IncomingMessage(socket);
+  Object.assign(request.headers, { upgrade: 'websocket', 'sec-websocket-version': '13' });
+  request.headers['sec-websocket-key'] = 'dGhlIHNhbXBsZSBub25jZQ==';
+  return new Upgrade(request, socket, Buffer.alloc(0));
+}
+
+it('the answer to a client that has gone before its request was read is over', () => {
+  const socket = connection();
+  socket.destroy();
+  expect(upgradeOn(socket).response.destroyed).toBe(true);
+});
+
+it('a client that does not take its refusal loses the connection after 30 s', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { socket, response } = upgradeOn(connection({ takes: false }));
+  response.writeHead(400);
+  response.end('no');
+  vi.advanceTimersByTime(29_999);
+  expect(socket.destroyed).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(socket.destroyed).toBe(true);
+});
+
+it('a client that takes its refusal and does not end its side loses the connection after 1 s', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { socket, response } = upgradeOn(connection());
+  const finished = new Promise((resolve) => response.once('finish', resolve));
+  response.writeHead(400);
+  response.end('no');
+  await finished;
+  expect(socket.destroyed).toBe(false);
+  vi.advanceTimersByTime(1_000);
+  expect(socket.destroyed).toBe(true);
+});
+
+it('a WebSocket is not opened for a client that has gone', async () => {
+  const socket = connection();
+  const upgrade = upgradeOn(socket);
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.destroy();
+  await closed;
+  await expect(new WebSocketDoor(['x']).open(upgrade, '')).rejects.toMatchObject({ code: 'CANCELLED' });
+});
