@@ -1,4 +1,5 @@
 import type { MetricsRegistry } from '../api/metrics/index.ts';
+import { SecretTokens } from './authn/accounts/secret-tokens.ts';
 import { CustomKinds, type CustomKindsOptions } from './custom/custom-kinds.ts';
 import type { ServerOptions } from './options.ts';
 import { measureCertificates, runCertificateRenewal } from './pki/certificate-renewal.ts';
@@ -15,11 +16,15 @@ export function runLoops(
   { registry, pki }: { readonly registry: Registry; readonly pki: ServerPki },
   signal: AbortSignal,
 ): Promise<void>[] {
-  const requests = registry.stores.get('CertificateSigningRequest');
+  const { stores } = registry;
+  const requests = stores.get('CertificateSigningRequest');
+  const [secrets, accounts] = [stores.get('Secret'), stores.get('ServiceAccount')];
+  const { certificates: authorities, tokenKeys: keys } = pki;
   return [
     runCompaction(registry.storage, { keepMs: historyMs, onError: compactionFailed(log, metrics) }, signal),
     ...runExpiries(registry.stores, { ttlMs: eventTtlMs, log }, signal),
     ...(requests ? [runSigner({ store: requests, authority: () => pki.certificates.authorities.signer, log }, signal)] : []),
+    ...(secrets && accounts ? [new SecretTokens({ secrets, accounts, keys, authorities, log }).run(signal)] : []),
     runCertificateRenewal({ certificates: pki.certificates, log }, signal).finally(
       measureCertificates(metrics, pki.certificates),
     ),

@@ -168,14 +168,6 @@ describe('a secret', () => {
     expect(fields(kind.validate({ type, data: data ?? {} }))).toEqual(expected);
   });
 
-  it('is warned of when it waits for a token that nothing puts into it', () => {
-    const metadata = { annotations: { 'kubernetes.io/service-account.name': 'builder' } };
-    const warningsOf = (more: Secret) => kind.warnings?.({ type: 'kubernetes.io/service-account-token', metadata, ...more });
-    const text = 'type is not acted on: no token is put into a secret; make one with "create token builder"';
-    expect([warningsOf({}), warningsOf({ data: { token: Buffer.from('a') } })]).toEqual([[text], []]);
-    expect([warningsOf({ stringData: { token: 'a' } }), warningsOf({ type: 'Opaque' })]).toEqual([[], []]);
-  });
-
   it('keeps its type, and never shows a value in a violation', () => {
     expect(fields(kind.validateUpdate({ type: 'a' }, { type: 'b' }))).toEqual(['type']);
     expect(

@@ -1,10 +1,10 @@
 import type { Secret } from '../../generated/types.ts';
+import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
 import { secretColumns } from './columns.ts';
 import { defaultSecret } from './defaults.ts';
 import { secretFields } from './fields.ts';
 import { validateSecret, validateSecretUpdate } from './validate.ts';
-import { secretWarnings } from './warnings.ts';
 
 export const secret = defineKind<Secret>()({
   kind: 'Secret',
@@ -23,7 +23,7 @@ export const secret = defineKind<Secret>()({
   validate: validateSecret,
   validateUpdate: validateSecretUpdate,
   fields: secretFields,
-  warnings: secretWarnings,
+  warnings: fieldWarnings('berth.core.v1.Secret', secretFields),
   selectableFields: { type: (object) => object.type ?? '' },
   columns: secretColumns,
 });

@@ -2,6 +2,7 @@ import type { FieldViolation } from '../../errors/api-error.ts';
 import { forbidden, invalidValue, required } from '../../errors/violations.ts';
 import type { Secret } from '../../generated/types.ts';
 import { validateDataKeys, validateDataSize, validateImmutable } from '../data-keys.ts';
+import { accountAnnotation, accountTokenType } from './account-token.ts';
 
 type Rule = (secret: Secret) => FieldViolation[];
 
@@ -36,10 +37,6 @@ const requireOneKey =
     keys.some((key) => hasKey(secret, key))
       ? []
       : keys.map((key) => required(`data[${key}]`, `one of ${keys.join(', ')} must be there`));
-
-/** The type of a secret that holds the token of a service account, which an annotation names. */
-export const accountTokenType = 'kubernetes.io/service-account-token';
-export const accountAnnotation = 'kubernetes.io/service-account.name';
 
 const requireAccount: Rule = (secret) =>
   secret.metadata?.annotations?.[accountAnnotation]

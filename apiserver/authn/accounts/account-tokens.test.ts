@@ -10,7 +10,8 @@ import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
 import { KindStore } from '../../registry/kind-store.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { KindCache } from '../../watch/kind-cache.ts';
-import { AccountTokens, TOKEN_ISSUER } from './account-tokens.ts';
+import { AccountTokens, signSecretToken, TOKEN_ISSUER } from './account-tokens.ts';
+import { signToken } from './json-web-token.ts';
 import { publicFacts, TokenKeys } from './token-keys.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -31,7 +32,7 @@ async function world() {
     const cache = new KindCache(kindNamed(name) as Kind);
     return new KindStore(cache, { storage: {} as Storage, now: () => new Date(now), random: () => 0, uid: () => 'u' });
   };
-  const [accounts, pods] = [storeOf('ServiceAccount'), storeOf('Pod')];
+  const [accounts, pods, secrets] = [storeOf('ServiceAccount'), storeOf('Pod'), storeOf('Secret')];
   const change = (type: 'put' | 'delete', store: KindStore, object: ApiObject): void => {
     const { namespace = '', name = '' } = object.metadata ?? {};
     const bytes = encodeMessage(store.kind.message, object);
@@ -43,9 +44,9 @@ async function world() {
   change('put', accounts, account());
   change('put', pods, pod('p', 'bot'));
   change('put', pods, pod('other'));
-  const tokens = new AccountTokens({ keys, accounts, pods, now: () => new Date(now) });
+  const tokens = new AccountTokens({ keys, accounts, pods, secrets, now: () => new Date(now) });
   return {
-    ...{ dir, keys, tokens, accounts, pods, account, pod, change },
+    ...{ dir, keys, tokens, accounts, pods, secrets, account, pod, change },
     at: (ms: number) => (now = begin + ms),
     make: async (spec = {}) => (await tokens.create(ci, spec)).token ?? '',
   };
@@ -185,6 +186,68 @@ describe('a token does not count', () => {
   it('and what is no such token is for others to judge', async () => {
     const { tokens } = await world();
     for (const text of ['', 'abcdef.0123456789abcdef', 'eyJx', 'a.b.c']) expect(tokens.find(text)).toBeUndefined();
+  });
+});
+
+describe('the token of a secret', () => {
+  const type = 'kubernetes.io/service-account-token';
+  const held = (token: string, metadata: object = {}, more: object = {}) =>
+    ({ metadata: { namespace: 'ci', name: 's', ...metadata }, type, data: { token: Buffer.from(token) }, ...more }) as ApiObject;
+  async function secretWorld() {
+    const all = await world();
+    const account = { name: 'bot', uid: 'account-1' };
+    const sign = () => signSecretToken(all.keys, { namespace: 'ci', name: 's' }, account, new Date(begin));
+    const put = (object: ApiObject) => all.change('put', all.secrets, object);
+    return { ...all, sign, put };
+  }
+
+  it('is good without an end, also after a restart, and says nothing of itself', async () => {
+    const { tokens, sign, put, at, dir } = await secretWorld();
+    const token = await sign();
+    put(held(token));
+    at(4_000 * DAY_MS);
+    expect(tokens.find(token)).toMatchObject({ user: 'system:serviceaccount:ci:bot', uid: 'account-1', extra: {} });
+    const again = await TokenKeys.open(dir, begin + 4_000 * DAY_MS);
+    const { kid } = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString());
+    expect(again.list(begin + 4_000 * DAY_MS).map(({ id }) => id)).toEqual([expect.any(String), kid]);
+    expect(await again.signingForever(begin)).toMatchObject({ id: kid });
+  });
+
+  it('is signed with one key, however many ask for the first at once', async () => {
+    const { keys, dir } = await secretWorld();
+    const [a, b] = await Promise.all([keys.signingForever(begin), keys.signingForever(begin)]);
+    expect(a.id).toBe(b.id);
+    expect((await readdir(dir)).sort()).toEqual([`${begin}.key`, 'secrets.key']);
+    expect((await stat(join(dir, 'secrets.key'))).mode & 0o777).toBe(0o600);
+  });
+
+  it.each<[string, (token: string) => ApiObject | undefined, string]>([
+    ['does not exist', () => undefined, 'the secret "ci/s" that it is of does not exist any more'],
+    ['is being deleted', (token) => held(token, { deletionTimestamp: { seconds: begin / 1_000 } }), 'does not exist any more'],
+    ['is of another type', (token) => held(token, {}, { type: 'Opaque' }), 'does not exist any more'],
+    ['holds another', () => held('x'), 'the secret "ci/s" that it is of holds another token'],
+    ['holds none', () => held('', {}, { data: {} }), 'holds another token'],
+  ])('is refused when its secret %s', async (_, secretOf, why) => {
+    const { tokens, sign, put } = await secretWorld();
+    const token = await sign();
+    const secret = secretOf(token);
+    if (secret) put(secret);
+    expect(() => tokens.find(token)).toThrow(why);
+  });
+
+  it('is refused when its account was deleted', async () => {
+    const { tokens, sign, put, change, accounts, account } = await secretWorld();
+    const token = await sign();
+    put(held(token));
+    expect(tokens.find(token)).toBeDefined();
+    change('delete', accounts, account());
+    expect(() => tokens.find(token)).toThrow('the service account "ci/bot" that it is of does not exist any more');
+  });
+
+  it('without an end is refused where no secret holds it', async () => {
+    const { keys, tokens, make } = await secretWorld();
+    const { exp: _, ...claims } = claimsOf(await make());
+    expect(() => tokens.find(signToken(claims, keys.list(begin)[0]!))).toThrow('says neither when it ends');
   });
 });
 

@@ -1,14 +1,15 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { type ApiError, badRequest, conflict, invalid, notFound, unauthenticated } from '../../../api/errors/index.ts';
 import { invalidValue, notSupported } from '../../../api/errors/violations.ts';
-import type { Pod, TokenRequestSpec, TokenRequestStatus } from '../../../api/generated/types.ts';
+import type { Pod, Secret, TokenRequestSpec, TokenRequestStatus } from '../../../api/generated/types.ts';
 import type { ApiObject } from '../../../api/kinds/kind.ts';
 import { isMirror } from '../../../api/kinds/pod/static-pods.ts';
+import { accountTokenKeys, accountTokenType } from '../../../api/kinds/secret/account-token.ts';
 import { secondsTimestamp, toMillis } from '../../../api/meta/time.ts';
 import { defaultServiceAccount } from '../../../api/meta/well-known.ts';
 import type { KindStore, ObjectName } from '../../registry/kind-store.ts';
 import { groups, type Identity, known, serviceAccountUser } from '../identity.ts';
-import type { TokenTable } from '../tokens.ts';
+import { hashToken, type TokenTable } from '../tokens.ts';
 import { isJsonWebToken, type NamedObject, readToken, signToken, type TokenClaims } from './json-web-token.ts';
 import { MAX_TOKEN_SECONDS, type TokenKeys } from './token-keys.ts';
 
@@ -29,6 +30,7 @@ export interface AccountTokensOptions {
   readonly keys: TokenKeys;
   readonly accounts: KindStore;
   readonly pods: KindStore;
+  readonly secrets: KindStore;
   readonly now: () => Date;
 }
 
@@ -45,8 +47,8 @@ interface Checked {
 
 /**
  * Tokens of service accounts: makes them, and knows whose they are. A signature is checked once; whether the token has
- * ended, and whether its account and its pod are still there, is looked up in the watch caches with each call, so a
- * token ends when one of them is deleted.
+ * ended, and whether its account and its pod or Secret are still there, is looked up in the watch caches with each
+ * call, so a token ends when one of them is deleted.
  */
 export class AccountTokens implements TokenTable {
   private readonly options: AccountTokensOptions;
@@ -67,7 +69,7 @@ export class AccountTokens implements TokenTable {
     const { claims, identity } = this.checked.get(token) ?? this.check(token);
     const own = audiences.filter((audience) => claims.aud.includes(audience));
     if (own.length === 0) throw refused(`it is for ${claims.aud.join(', ')}, not for ${wordsFor(audiences)}`);
-    this.judge(claims);
+    this.judge(claims, token);
     return { identity, audiences: own };
   }
 
@@ -109,7 +111,7 @@ export class AccountTokens implements TokenTable {
       },
     };
     const token = signToken(claims, await keys.signing(now().getTime()));
-    return { token, expirationTimestamp: secondsTimestamp(new Date(claims.exp * 1_000)) };
+    return { token, expirationTimestamp: secondsTimestamp(new Date((iat + seconds) * 1_000)) };
   }
 
   private async boundPod(
@@ -151,16 +153,29 @@ export class AccountTokens implements TokenTable {
   }
 
   /** What may change from one call to the next. */
-  private judge({ exp, nbf, 'kubernetes.io': { namespace, serviceaccount, pod } }: TokenClaims): void {
+  private judge({ exp, nbf, 'kubernetes.io': { namespace, serviceaccount, pod, secret } }: TokenClaims, token: string): void {
     const { accounts, pods, now } = this.options;
     const seconds = now().getTime() / 1_000;
-    if (seconds >= exp)
+    if (exp === undefined && !secret) throw refused('it says neither when it ends nor which secret holds it');
+    if (exp !== undefined && seconds >= exp)
       throw refused(`it ended at ${new Date(exp * 1_000).toISOString()}: make a new one with "berth create token"`);
     if (seconds < nbf - EARLY_SECONDS) throw refused('it is not good yet: look at the clocks');
     if (!this.isThere(accounts, { namespace, name: serviceaccount.name }, serviceaccount.uid))
       throw refused(`the service account "${namespace}/${serviceaccount.name}" that it is of does not exist any more`);
     if (pod && !this.isThere(pods, { namespace, name: pod.name }, pod.uid))
       throw refused(`the pod "${namespace}/${pod.name}" that it is bound to does not exist any more`);
+    if (secret) this.judgeSecret({ namespace, name: secret.name }, token);
+  }
+
+  /** As in Kubernetes, its Secret has to hold this very token, and ends it as soon as it is being deleted. */
+  private judgeSecret(at: ObjectName, token: string): void {
+    const { secrets } = this.options;
+    const entry = secrets.cache.get(secrets.key(at));
+    const { metadata, type, data }: Secret = entry ? secrets.cache.decoder.decode(entry) : {};
+    if (!metadata || metadata.deletionTimestamp || type !== accountTokenType)
+      throw refused(`the secret "${at.namespace}/${at.name}" that it is of does not exist any more`);
+    if (!timingSafeEqual(hashToken(data?.[accountTokenKeys.token]?.toString() ?? ''), hashToken(token)))
+      throw refused(`the secret "${at.namespace}/${at.name}" that it is of holds another token`);
   }
 
   private isThere(store: KindStore, at: ObjectName, uid: string): boolean {
@@ -172,8 +187,25 @@ export class AccountTokens implements TokenTable {
   }
 }
 
-/** What Kubernetes says of a token beside the account. */
-function extraOf({ jti, 'kubernetes.io': { pod } }: TokenClaims): Record<string, string[]> {
+/** The token of a Secret: it has no end, but ends with the Secret or the account. */
+export async function signSecretToken(
+  keys: TokenKeys,
+  { namespace, name: secret }: ObjectName,
+  account: NamedObject,
+  now: Date,
+): Promise<string> {
+  const iat = Math.floor(now.getTime() / 1_000);
+  const claims: TokenClaims = {
+    ...{ iss: TOKEN_ISSUER, sub: serviceAccountUser(namespace, account.name), aud: [TOKEN_ISSUER] },
+    ...{ iat, nbf: iat, jti: randomUUID() },
+    'kubernetes.io': { namespace, serviceaccount: account, secret: { name: secret } },
+  };
+  return signToken(claims, await keys.signingForever(now.getTime()));
+}
+
+/** What Kubernetes says of a token beside the account; of that of a Secret nothing. */
+function extraOf({ jti, 'kubernetes.io': { pod, secret } }: TokenClaims): Record<string, string[]> {
+  if (secret) return {};
   const prefix = 'authentication.kubernetes.io/';
   return {
     [`${prefix}credential-id`]: [`JTI=${jti}`],

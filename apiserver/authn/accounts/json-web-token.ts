@@ -6,7 +6,8 @@ export interface TokenClaims {
   readonly iss: string;
   readonly sub: string;
   readonly aud: readonly string[];
-  readonly exp: number;
+  /** Absent: it does not end by itself. */
+  readonly exp?: number;
   readonly iat: number;
   readonly nbf: number;
   readonly jti: string;
@@ -14,6 +15,8 @@ export interface TokenClaims {
     readonly namespace: string;
     readonly serviceaccount: NamedObject;
     readonly pod?: NamedObject | undefined;
+    /** The Secret that holds it, and ends it. */
+    readonly secret?: Pick<NamedObject, 'name'> | undefined;
   };
 }
 

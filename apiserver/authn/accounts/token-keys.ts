@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ensurePrivateDir, writePrivateFile } from '../../pki/files.ts';
+import { ensurePrivateDir, readIfThere, writePrivateFile } from '../../pki/files.ts';
 
 /** The longest that a token may be good. */
 export const MAX_TOKEN_SECONDS = 30 * 24 * 3_600;
@@ -10,6 +10,8 @@ const SIGNS_MS = 90 * 24 * 3_600_000;
 /** After that it is kept until the last of its tokens has ended, and a day for clocks. */
 const KEPT_MS = SIGNS_MS + (MAX_TOKEN_SECONDS + 24 * 3_600) * 1_000;
 const FILE = /^(\d+)\.key$/;
+/** The key of tokens that do not end, which stays. */
+const LASTING = 'secrets.key';
 
 /** A key pair that signs tokens, or signed some that may still be good. */
 export interface TokenKey {
@@ -40,16 +42,20 @@ export function jsonWebKeys(keys: TokenKeys, now: Date) {
 
 /**
  * The keys that sign tokens of service accounts (ECDSA P-256), each in a file that is named after the time when it was
- * made. A new one takes over after 90 days; the old one is known until its last token has ended.
+ * made. A new one takes over after 90 days; the old one is known until its last token has ended. Tokens in Secrets have
+ * no end, and so a key of their own that stays; it is made with the first of them.
  */
 export class TokenKeys {
   private readonly dir: string;
   private keys: readonly TokenKey[];
+  private lasting: TokenKey | undefined;
   private rotating: Promise<void> | undefined;
+  private making: Promise<TokenKey> | undefined;
 
-  private constructor(dir: string, keys: readonly TokenKey[]) {
+  private constructor(dir: string, keys: readonly TokenKey[], lasting: TokenKey | undefined) {
     this.dir = dir;
     this.keys = keys;
+    this.lasting = lasting;
   }
 
   /** Reads the keys of a folder, and makes the first. Throws for a file that is no key. */
@@ -60,13 +66,20 @@ export class TokenKeys {
       const madeAt = Number(FILE.exec(name)?.[1] ?? Number.NaN);
       if (!Number.isNaN(madeAt)) keys.push(readKey(await readFile(join(dir, name), 'utf8'), madeAt, join(dir, name)));
     }
-    const all = new TokenKeys(dir, keys.sort(newestFirst));
+    const text = await readIfThere(join(dir, LASTING));
+    const lasting = text === undefined ? undefined : readKey(text, now, join(dir, LASTING));
+    const all = new TokenKeys(dir, keys.sort(newestFirst), lasting);
     await all.rotate(now);
     return all;
   }
 
   /** The keys that verify tokens at this time, the one that signs first. */
   list(now: number): readonly TokenKey[] {
+    const kept = this.kept(now);
+    return this.lasting ? [...kept, this.lasting] : kept;
+  }
+
+  private kept(now: number): readonly TokenKey[] {
     return this.keys.filter(({ madeAt }) => now - madeAt < KEPT_MS);
   }
 
@@ -86,8 +99,7 @@ export class TokenKeys {
   private async rotate(now: number): Promise<void> {
     const [newest] = this.keys;
     if (newest && now - newest.madeAt < SIGNS_MS) return;
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const text = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+    const text = newKey();
     // On the disk first: tokens must not outlive their key.
     try {
       await writePrivateFile(join(this.dir, `${now}.key`), text);
@@ -99,8 +111,29 @@ export class TokenKeys {
     this.keys = [readKey(text, now, this.dir), ...this.keys];
     for (const { madeAt } of this.keys.filter((key) => now - key.madeAt >= KEPT_MS))
       await rm(join(this.dir, `${madeAt}.key`), { force: true });
-    this.keys = this.list(now);
+    this.keys = this.kept(now);
   }
+
+  /** The key that signs tokens without an end; made with the first of them. */
+  async signingForever(now: number): Promise<TokenKey> {
+    if (this.lasting) return this.lasting;
+    this.making ??= this.makeLasting(now).finally(() => {
+      this.making = undefined;
+    });
+    return this.making;
+  }
+
+  private async makeLasting(now: number): Promise<TokenKey> {
+    const text = newKey();
+    await writePrivateFile(join(this.dir, LASTING), text);
+    this.lasting = readKey(text, now, join(this.dir, LASTING));
+    return this.lasting;
+  }
+}
+
+function newKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
 }
 
 const newestFirst = (a: TokenKey, b: TokenKey): number => b.madeAt - a.madeAt;
