@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { removeNetwork } from '../agent/network.ts';
+import { createMounts, unmountBelow } from '../agent/volumes/mounts.ts';
 import { isConditionTrue } from '../api/meta/conditions.ts';
 import { type Client, type ConnectOptions, connect } from '../client/index.ts';
 
@@ -149,6 +150,8 @@ export async function startBerth(...agentFlags: string[]): Promise<BenchBerth> {
       await processes.end(agent);
       // What it made of the machine's network would be in the way of the next.
       await removeNetwork(berth.dataDir, nodeName, join(berth.dataDir, 'node', nodeName));
+      // Where it keeps pods' tokens is mounted until the machine starts again.
+      await unmountBelow(createMounts(), join(berth.dataDir, 'node'));
       await berth.stop();
     },
   };
