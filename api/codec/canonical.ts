@@ -1,4 +1,4 @@
-import { canonicalQuantity, isQuantity } from '../meta/quantity.ts';
+import { canonicalQuantity, isQuantity, storedQuantity } from '../meta/quantity.ts';
 import { decodeMessage, encodeMessage } from './message.ts';
 import { type FieldShape, type MessageShape, messageShape } from './message-shapes.ts';
 
@@ -46,4 +46,43 @@ function canonicalize(shape: MessageShape, message: Members): void {
     const field = holders.get(name);
     for (const held of field ? heldMessages(field, message[name]) : []) canonicalize(field!.message()!, held as Members);
   }
+}
+
+type Change = (message: Members) => void;
+
+/** What brings the quantities of a message into their form; undefined where it can hold none. */
+const changes = new WeakMap<MessageShape, Change | undefined>();
+
+/**
+ * Brings each quantity of a message into the text in which it is stored, in place: what the codec of JSON does while it
+ * reads, for what came as protobuf, or was stored by a version of Berth that kept the texts as they were sent. Looks
+ * only where there can be quantities.
+ */
+export function storeQuantities(messageName: string, message: object): void {
+  changeOf(messageShape(messageName))?.(message as Members);
+}
+
+function changeOf(shape: MessageShape): Change | undefined {
+  if (changes.has(shape)) return changes.get(shape);
+  // A message may contain itself.
+  changes.set(shape, (message) => changes.get(shape)?.(message));
+  const change = shape.name === QUANTITY ? storeText : compileChange(shape);
+  changes.set(shape, change);
+  return change;
+}
+
+function storeText(message: Members): void {
+  const text = message.string;
+  if (typeof text === 'string') message.string = storedQuantity(text) ?? text;
+}
+
+function compileChange(shape: MessageShape): Change | undefined {
+  const holders = [...messageFieldsOf(shape).values()].flatMap((field) => {
+    const change = changeOf(field.message()!);
+    return change ? [{ field, name: field.name, change }] : [];
+  });
+  if (holders.length === 0) return undefined;
+  return (message) => {
+    for (const { field, name, change } of holders) for (const held of heldMessages(field, message[name])) change(held as Members);
+  };
 }

@@ -32,7 +32,9 @@ const special: Record<string, fc.Arbitrary<unknown>> = {
     fc.record({ seconds: fc.integer() }),
     fc.record({ seconds: fc.nat(), nanos: fc.integer({ min: 1, max: 999_999_999 }) }),
   ),
-  'berth.meta.v1.Quantity': fc.constantFrom('100m', '1.5', '2Gi', '1e3', '-1', '0', '5E', '12E-3').map((string) => ({ string })),
+  'berth.meta.v1.Quantity': fc
+    .constantFrom('100m', '1500m', '2Gi', '1e3', '-1', '0', '5E', '12e-3')
+    .map((string) => ({ string })),
   'berth.meta.v1.IntOrString': fc.oneof(
     fc.integer().map((intVal) => ({ type: 0, intVal })),
     fc.string().map((strVal) => ({ type: 1, strVal })),
@@ -175,10 +177,12 @@ it('flattens inlined messages, also two deep, and finds them again', () => {
   expect(refusal({ spec: { volumes: [{ name: 'v', volumeSource: {} }] } })).toHaveLength(1);
 });
 
-it('reads quantities from numbers and returns strings as they were written', () => {
-  const read = (cpu: unknown): unknown => messageFromJson('berth.core.v1.ResourceRequirements', { limits: { cpu } });
-  expect(read(0.5)).toEqual({ limits: { cpu: { string: '0.5' } } });
-  expect(messageToJson('berth.core.v1.ResourceRequirements', read('1000m') as object)).toEqual({ limits: { cpu: '1000m' } });
+it('reads quantities from numbers and texts into the one text of the amount, and writes those that it is given', () => {
+  const message = 'berth.core.v1.ResourceRequirements';
+  const read = (cpu: unknown): unknown => messageFromJson(message, { limits: { cpu } });
+  expect(read(0.5)).toEqual({ limits: { cpu: { string: '500m' } } });
+  expect(read('1000m')).toEqual({ limits: { cpu: { string: '1' } } });
+  expect(messageToJson(message, { limits: { cpu: { string: '1000m' } } })).toEqual({ limits: { cpu: '1000m' } });
 });
 
 it('writes times to the second and micro times with six digits, and reads any offset', () => {

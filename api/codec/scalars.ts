@@ -1,5 +1,5 @@
 import type { Duration, IntOrString, Quantity, Timestamp } from '../generated/types.ts';
-import { isQuantity } from '../meta/quantity.ts';
+import { isQuantity, storedQuantity } from '../meta/quantity.ts';
 import { fromRfc3339, isWritableTime, toRfc3339 } from '../meta/time.ts';
 import type { JsonReader } from './json-reader.ts';
 
@@ -86,12 +86,12 @@ export const scalarCodecs: Readonly<Record<string, ValueCodec>> = {
 
 const A_QUANTITY = 'a quantity such as "100m", "1.5" or "2Gi"';
 
-/** A string or a number, kept as written. */
+/** A string or a number; kept in the one text for the amount, as Kubernetes does. */
 export const quantityCodec: ValueCodec = {
   read: (json, at): Quantity | undefined => {
     const written = typeof json === 'number' ? String(json) : json;
-    if (typeof written === 'string' && isQuantity(written)) return { string: written };
-    return at.wrong(A_QUANTITY, json);
+    const stored = typeof written === 'string' ? storedQuantity(written) : undefined;
+    return stored === undefined ? at.wrong(A_QUANTITY, json) : { string: stored };
   },
   write: (value) => (value as Quantity).string ?? '0',
   check(value, at) {

@@ -12,6 +12,7 @@ import {
   parseQuantity,
   quantityMilli,
   quantityValue,
+  storedQuantity,
   subtractQuantity,
 } from './quantity.ts';
 
@@ -129,4 +130,61 @@ it('writes cpu and memory as quantities', () => {
     '0',
     '3Ti',
   ]);
+});
+
+it.each([
+  ['0.5', '500m'],
+  ['1000m', '1'],
+  ['1500m', '1500m'],
+  ['100m', '100m'],
+  ['1024Mi', '1Gi'],
+  ['1025Mi', '1025Mi'],
+  ['0.5Gi', '512Mi'],
+  ['1.5', '1500m'],
+  ['0.1Mi', '104857600m'],
+  ['512Ki', '512Ki'],
+  ['0.25Ki', '256'],
+  ['1000', '1k'],
+  ['1000k', '1M'],
+  ['1500', '1500'],
+  ['0001', '1'],
+  ['+5', '5'],
+  ['0', '0'],
+  ['0Mi', '0'],
+  ['-1000m', '-1'],
+  ['1e3', '1e3'],
+  ['1000e3', '1e6'],
+  ['12E-3', '12e-3'],
+  ['1500e0', '1500'],
+  ['0.1n', '1n'],
+  ['100Ei', '9223372036854775807'],
+  ['16777216000000', '16777216M'],
+  ['5E', '5E'],
+])('stores %s as %s', (sent, stored) => {
+  expect(storedQuantity(sent)).toBe(stored);
+});
+
+it('stores no text that is no quantity', () => {
+  expect(['', 'much', '1Mib', '1.2.3', '5 m'].map(storedQuantity)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+it('stores a text of the same amount, which stays as it is when it is stored again', () => {
+  const suffix = fc.constantFrom('', 'n', 'u', 'm', 'k', 'M', 'G', 'T', 'Ki', 'Mi', 'Gi', 'e3', 'e-3', 'E6', 'e2');
+  const number = fc.oneof(
+    fc.nat({ max: 10_000_000 }).map(String),
+    fc.tuple(fc.nat({ max: 4096 }), fc.nat({ max: 9999 })).map((parts) => parts.join('.')),
+  );
+  fc.assert(
+    fc.property(fc.constantFrom('', '-', '+'), number, suffix, (sign, digits, unit) => {
+      const stored = storedQuantity(sign + digits + unit)!;
+      expect(parseNanos(stored)).toBe(parseNanos(sign + digits + unit));
+      expect(storedQuantity(stored)).toBe(stored);
+    }),
+  );
 });

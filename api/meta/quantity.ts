@@ -113,6 +113,40 @@ export function isQuantity(text: string): boolean {
   return !Number.isNaN(plainMilli(text)) || parseNanos(text) !== undefined;
 }
 
+/** Kubernetes keeps no more of an amount with a binary suffix. */
+const MAX_BINARY = (2n ** 63n - 1n) * NANO;
+
+/**
+ * The text in which an amount is stored, as Kubernetes has it: the largest suffix that leaves an integer, of the kind
+ * that was written (binary, decimal, an exponent). "0.5" is "500m", "1024Mi" is "1Gi", "1000" is "1k", "0.1e4" is
+ * "1e3". Undefined for a text that is no quantity.
+ */
+export function storedQuantity(text: string): string | undefined {
+  if (isStoredForm(text)) return text;
+  const nanos = parseNanos(text);
+  if (nanos === undefined || nanos === 0n) return nanos === undefined ? undefined : '0';
+  if (text.endsWith('i')) return formatNanos(nanos > MAX_BINARY ? MAX_BINARY : nanos < -MAX_BINARY ? -MAX_BINARY : nanos, true);
+  if (!/[eE]./.test(text)) return formatNanos(nanos, false);
+  let exponent = MAX_EXPONENT;
+  while (nanos % 10n ** BigInt(exponent + 9) !== 0n) exponent -= 3;
+  return `${nanos / 10n ** BigInt(exponent + 9)}${exponent === 0 ? '' : `e${exponent}`}`;
+}
+
+/** The fast path: an integer without a superfluous zero, and a usual suffix. False for some that are in their form. */
+function isStoredForm(text: string): boolean {
+  let [value, i] = [0, 0];
+  for (; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - 48;
+    if (digit < 0 || digit > 9) break;
+    value = value * 10 + digit;
+  }
+  if (i === 0 || i > MAX_FAST_DIGITS) return false;
+  if (text[0] === '0') return text === '0';
+  if (i === text.length) return value % 1000 !== 0;
+  if (i + 1 === text.length) return value % 1000 !== 0 && DECIMAL.has(text[i]!);
+  return i + 2 === text.length && text[i + 1] === 'i' && value % 1024 !== 0 && BINARY_MILLI.has(text.charCodeAt(i));
+}
+
 /** A quantity taken apart. Throws RangeError for a text that is none. */
 export function parseQuantity(quantity: QuantityLike | undefined): { readonly nanos: bigint; readonly milli: bigint } {
   const nanos = nanosOf(quantity);
@@ -194,20 +228,25 @@ function formatNanos(nanos: bigint, binary: boolean): string {
   return `${nanos}n`;
 }
 
-/** CPU as a quantity: 250 is "250m", 2000 is "2". */
+/** CPU as a quantity, as it is stored: 250 is "250m", 2000 is "2". */
 export function formatCpu(milli: number): string {
   const whole = Math.round(milli);
-  return whole % 1000 === 0 ? String(whole / 1000) : `${whole}m`;
+  return stored(whole % 1000 === 0 ? String(whole / 1000) : `${whole}m`);
 }
 
-/** Bytes as a quantity, with the largest binary suffix that leaves an integer: 1048576 is "1Mi", 1500 is "1500". */
+/**
+ * Bytes as a quantity, as it is stored, with the largest binary suffix that leaves an integer: 1048576 is "1Mi", 1500
+ * is "1500", 2000 is "2k".
+ */
 export function formatMemory(bytes: number): string {
   const whole = Math.round(bytes);
   let [value, suffix] = [whole, ''];
   for (const [name, shift] of BINARY)
     if (whole !== 0 && whole % 2 ** Number(shift) === 0) [value, suffix] = [whole / 2 ** Number(shift), name];
-  return `${value}${suffix}`;
+  return stored(`${value}${suffix}`);
 }
+
+const stored = (text: string): string => storedQuantity(text) ?? text;
 
 /**
  * A whole number as a quantity, the shorter of the binary and the decimal text: 1073741824 is "1Gi", 128000000 "128M".

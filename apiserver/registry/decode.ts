@@ -1,4 +1,5 @@
 import type { Type } from 'protobufjs';
+import { storeQuantities } from '../../api/codec/canonical.ts';
 import { messageType } from '../../api/codec/descriptors.ts';
 import { findDuplicates } from '../../api/codec/duplicate-keys.ts';
 import { readObject, subjectOf, undecodable } from '../../api/codec/json.ts';
@@ -131,6 +132,7 @@ export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' |
     : decodeStrictly<ApiObject>(kind.message, bytes, kind.singular);
   reading.interpret?.(kind.message, object);
   requireSayable(kind, object);
+  storeQuantities(kind.message, object);
   return object;
 }
 

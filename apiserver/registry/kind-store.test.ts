@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { encodeMessage } from '../../api/codec/message.ts';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
+import type { Pod } from '../../api/generated/types.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { Storage, StoredObject } from '../storage/storage.ts';
 import { StorageError } from '../storage/storage-error.ts';
@@ -7,6 +8,7 @@ import { KindCache } from '../watch/kind-cache.ts';
 import type { AnyObject } from './any-object.ts';
 import { deleteObject } from './delete.ts';
 import { KindStore } from './kind-store.ts';
+import { patchObject } from './patch.ts';
 import type { WriteContext } from './write-context.ts';
 
 const kind = kindNamed('ConfigMap');
@@ -214,4 +216,24 @@ describe('changes of large objects that arrive together', () => {
   it('of small ones run at once', async () => {
     expect(await loopTurnsDuring(10)).toBeLessThan(3);
   });
+});
+
+it('an object of a version that kept quantities as sent takes a change of its metadata, and its spec counts as the same', async () => {
+  const pod = kindNamed('Pod');
+  const old: Pod = {
+    metadata: { namespace: 'default', name: 'a', uid: 'u', generation: 1 },
+    spec: { containers: [{ name: 'c', image: 'x', resources: { limits: { cpu: { string: '0.5' } } } }] },
+  };
+  pod.defaults(old);
+  const stored = { key: 'pods/default/a', bytes: encodeMessage(pod.message, old), revision: 1 };
+  const cache = new KindCache(pod);
+  cache.reset([stored], 1);
+  const storage = { get: async () => stored } as unknown as Storage;
+  const store = new KindStore(cache, { storage, now: () => new Date(0), random: () => 0, uid: () => 'uid' });
+  const patch = Buffer.from(JSON.stringify({ metadata: { labels: { a: 'b' } } }));
+  const input = { at: { namespace: 'default', name: 'a' }, type: 'application/merge-patch+json', patch, subresource: '' };
+  const { bytes: answer } = await patchObject(store, input, { ...context, dryRun: true });
+  const next = decodeMessage<Pod>(pod.message, answer);
+  expect(next.metadata).toMatchObject({ labels: { a: 'b' }, generation: 1 });
+  expect(next.spec?.containers?.[0]?.resources?.limits?.cpu).toEqual({ string: '500m' });
 });

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { storeQuantities } from '../../api/codec/canonical.ts';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { type ApiError, alreadyExists, type ErrorSubject, notFound, outdated, unavailable } from '../../api/errors/index.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
@@ -164,6 +165,8 @@ export class KindStore {
   /** The version as an object that the caller may change, without its resourceVersion. */
   decode(current: Current): AnyObject {
     const object = decodeMessage<AnyObject>(this.kind.message, current.bytes);
+    // Earlier versions stored quantities as they were sent, which would count as changed.
+    storeQuantities(this.kind.message, object);
     if (object.metadata) delete object.metadata.resourceVersion;
     return object;
   }
