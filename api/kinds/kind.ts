@@ -1,6 +1,7 @@
 import type { MapType } from '../apply/field-type.ts';
 import type { FieldViolation } from '../errors/api-error.ts';
 import type { ObjectMeta, Timestamp } from '../generated/types.ts';
+import type { ConditionNeed } from './conditions.ts';
 import type { FieldSupportTable } from './field-support.ts';
 
 /**
@@ -47,6 +48,8 @@ export interface Lifecycle<T> {
 export interface Subresource<T> {
   /** The typed method that replaces it, e.g. "UpdateResize". */
   readonly method: string;
+  /** Takes what clients may change of the metadata, too, as the status does. */
+  readonly takesMetadata?: true;
   /**
    * What the subresource takes of an object that was sent: the next version, before its defaults. Both may be changed.
    */
@@ -128,6 +131,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly confidential?: true;
   /** Whether status is a subresource with a writer of its own. */
   readonly hasStatus: boolean;
+  /** What each of the status' conditions must have. */
+  readonly conditionsNeed?: readonly ConditionNeed[];
   /**
    * The object, and its status, is replaced only by a writer that names the version which it is based on (Kubernetes:
    * AllowUnconditionalUpdate is false).

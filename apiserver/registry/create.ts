@@ -84,7 +84,7 @@ async function prepare(store: KindStore, admission: Admission, source: NewObject
   kind.lifecycle?.prepareForCreate?.(sent);
   const { object, violations } = await admitNew({ store, admission, warnings }, sent, source.context);
   violations.push(...kind.validate(object), ...(kind.validateCreate?.(object) ?? []));
-  if (kind.isCreatedWithStatus) violations.push(...validateConditions(object.status));
+  if (kind.isCreatedWithStatus) violations.push(...validateConditions(object.status, kind.conditionsNeed));
   if (violations.length > 0) throw invalid(store.subject({ ...at, name: at.name || generateName }), violations);
   const managers = newManagers(kind, source, metadata.creationTimestamp!);
   if (managers.length > 0) object.metadata = Object.assign(object.metadata ?? {}, { managedFields: managers });

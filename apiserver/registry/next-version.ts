@@ -45,7 +45,7 @@ export function nextVersion(store: KindRules, target: WriteTarget, sent: AnyObje
 function appliedTo(store: KindRules, target: WriteTarget, sent: AnyObject, previous: AnyObject): [AnyObject, FieldViolation[]] {
   if (target === 'status') {
     const next = nextStatus(store, sent, previous);
-    return [next, [...validateStatusMetadata(store, sent, next, previous), ...validateStatus(store, next, previous)]];
+    return [next, [...validatePartMetadata(store, sent, next, previous), ...validateStatus(store, next, previous)]];
   }
   if (target === 'object') {
     const next = nextObject(store, sent, previous);
@@ -53,8 +53,11 @@ function appliedTo(store: KindRules, target: WriteTarget, sent: AnyObject, previ
     return [next, [...metadata, ...validateObject(store, next, previous)]];
   }
   const next = target.take(cloneObject(sent), cloneObject(previous));
+  if (target.takesMetadata)
+    next.metadata = metadataForUpdate(cloneObject(sent.metadata ?? {}), previous.metadata ?? {}, store.subject(nameOf(previous)));
   store.kind.defaults(next);
-  return [next, [...store.kind.validate(next), ...target.validate(next, previous)]];
+  const metadata = target.takesMetadata ? validatePartMetadata(store, sent, next, previous) : [];
+  return [next, [...metadata, ...store.kind.validate(next), ...target.validate(next, previous)]];
 }
 
 /**
@@ -95,7 +98,7 @@ function validateObject({ kind }: KindRules, next: AnyObject, previous: AnyObjec
   ];
 }
 
-function validateStatusMetadata(
+function validatePartMetadata(
   { kind }: KindRules,
   sent: AnyObject,
   { metadata: next }: AnyObject,
@@ -107,7 +110,10 @@ function validateStatusMetadata(
 }
 
 function validateStatus({ kind }: KindRules, next: AnyObject, previous: AnyObject): FieldViolation[] {
-  return [...(isCustom(kind) ? [] : validateConditions(next.status)), ...(kind.validateStatusUpdate?.(next, previous) ?? [])];
+  return [
+    ...(isCustom(kind) ? [] : validateConditions(next.status, kind.conditionsNeed)),
+    ...(kind.validateStatusUpdate?.(next, previous) ?? []),
+  ];
 }
 
 export function nameOf(object: AnyObject): ObjectName {

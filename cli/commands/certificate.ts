@@ -62,7 +62,7 @@ async function answer({ client }: Session, verb: Verb, name: string): Promise<st
   // Held to what was looked at.
   const { uid, resourceVersion } = metadata ?? {};
   await requests.patch(
-    { name, subresource: 'approval' },
+    { name, subresource: 'approval', type: 'strategic' },
     { metadata: { uid, resourceVersion }, status: { conditions: [condition] } },
   );
   return said;

@@ -34,7 +34,7 @@ export async function issueUserCertificate(
   });
   const at = { name: made.metadata?.name ?? '' };
   const conditions = [{ type: 'Approved', status: 'True', reason: 'CreateUser', message: 'approved by who made it' }];
-  await requests.patch({ ...at, subresource: 'approval' }, { status: { conditions } });
+  await requests.patch({ ...at, subresource: 'approval', type: 'strategic' }, { status: { conditions } });
   try {
     const { certificate } = await untilSigned({ client: requests, ...at, clock: systemClock, signal: interruptSignal() });
     return { cert: certificate, key };

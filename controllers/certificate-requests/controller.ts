@@ -63,7 +63,7 @@ export function createCertificateRequests(options: CertificateRequestsOptions): 
       lastTransitionTime: now,
     };
     const patch = { metadata: { uid, resourceVersion }, status: { conditions: [condition] } };
-    await requestClient.patch({ name, subresource: 'approval' }, patch, {}, { signal });
+    await requestClient.patch({ name, subresource: 'approval', type: 'strategic' }, patch, {}, { signal });
     logger.info(
       { request: name, requester: spec?.username, answer: condition.type, message },
       'answered a request for a certificate',

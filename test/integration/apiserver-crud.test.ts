@@ -225,7 +225,7 @@ test('a page in JSON keeps to the size of a page, however much larger than the s
   expect(exact.items).toHaveLength(names.length);
 });
 
-test('a condition has a type, of which there is one, and a status', async () => {
+test('a condition of a pod has a type, of which there is one', async () => {
   await server.client.pods.create(web('merged-conditions'));
   const patch = (conditions: object[]) =>
     server.client.pods.patch(
@@ -238,9 +238,9 @@ test('a condition has a type, of which there is one, and a status', async () => 
   ]);
   expect(written.status?.conditions?.map(({ type }) => type)).toEqual(['A', 'B']);
   // A strategic merge patch puts new items first, as Kubernetes' does.
-  await expect(patch([{ type: 'C' }])).rejects.toMatchObject({
+  await expect(patch([{ type: '', status: 'True' }])).rejects.toMatchObject({
     code: 'INVALID_ARGUMENT',
-    violations: [{ field: 'status.conditions[0].status' }],
+    violations: [{ field: 'status.conditions[0].type' }],
   });
   expect((await patch([{ type: 'B', status: 'True' }])).status?.conditions?.map(({ type }) => type)).toEqual(['A', 'B']);
   const conditions = [

@@ -1,5 +1,5 @@
 import type { FieldViolation } from '../../errors/api-error.ts';
-import { forbidden, invalidValue, notSupported } from '../../errors/violations.ts';
+import { forbidden, invalidValue } from '../../errors/violations.ts';
 import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '../../generated/types.ts';
 import { equalValues } from '../../meta/equal.ts';
 import { validateConditions } from '../conditions.ts';
@@ -7,6 +7,10 @@ import type { Subresource } from '../kind.ts';
 
 /** The decision of an approver, a subresource. */
 export const approvalTypes: readonly string[] = ['Approved', 'Denied'];
+/** With the signer's: what has such a condition keeps it. */
+const finalTypes: readonly string[] = [...approvalTypes, 'Failed'];
+/** What each condition of a request must say. */
+export const conditionsNeed = ['type', 'status'] as const;
 
 const conditionsOf = ({ status }: CertificateSigningRequest) => status?.conditions ?? [];
 const approvalsOf = (request: CertificateSigningRequest) =>
@@ -22,32 +26,25 @@ export function refusalOf(request: CertificateSigningRequest): CertificateSignin
   return conditionsOf(request).find(({ type }) => type === 'Denied' || type === 'Failed');
 }
 
-/** The subresource that approves and denies requests: takes these conditions of what is sent, and nothing else. */
+/**
+ * The subresource that approves and denies requests: takes the conditions that are sent, of any type, and what clients
+ * may change of the metadata.
+ */
 export const certificateApproval: Subresource<CertificateSigningRequest> = {
   method: 'UpdateApproval',
+  takesMetadata: true,
   take(sent, previous) {
-    const others = conditionsOf(previous).filter(({ type }) => !approvalTypes.includes(type ?? ''));
-    const conditions = [...others, ...conditionsOf(sent).filter(({ type }) => !others.some((other) => other.type === type))];
-    return { ...previous, status: { ...previous.status, conditions } };
+    return { ...previous, status: { ...previous.status, conditions: conditionsOf(sent) } };
   },
-  validate(next, previous) {
-    const out = [...validateConditions(next.status), ...checkKept(next, previous)];
-    const before = conditionsOf(previous);
-    for (const [i, { type = '' }] of conditionsOf(next).entries()) {
-      if (!approvalTypes.includes(type) && !before.some((other) => other.type === type))
-        out.push(notSupported(`status.conditions[${i}].type`, type, approvalTypes));
-    }
-    return out;
-  },
+  validate: (next, previous) => [...validateConditions(next.status, conditionsNeed), ...checkKept(next, previous)],
 };
 
-/** What was approved or denied stays so, and is not both. */
+/** What was approved, denied or has failed stays so, and is not both of the first two. */
 function checkKept(next: CertificateSigningRequest, previous: CertificateSigningRequest): FieldViolation[] {
-  const [is, was] = [approvalsOf(next), approvalsOf(previous)];
-  const types = is.map(({ type }) => type);
+  const types = conditionsOf(next).map(({ type = '' }) => type);
   if (types.includes('Approved') && types.includes('Denied'))
     return [invalidValue('status.conditions', types.join(', '), 'a request cannot be approved and denied')];
-  const lost = was.find((old) => !is.some((each) => each.type === old.type));
+  const lost = conditionsOf(previous).find(({ type = '' }) => finalTypes.includes(type) && !types.includes(type));
   return lost ? [forbidden('status.conditions', `the condition "${lost.type}" cannot be taken away`)] : [];
 }
 

@@ -46,11 +46,13 @@ describe('a request for a certificate', () => {
       };
     };
     expect(through(with_('Approved'), made())).toEqual({ types: ['Approved'], refused: [] });
-    expect(through(with_('Denied'), with_('Failed'))).toEqual({ types: ['Failed', 'Denied'], refused: [] });
+    expect(through(with_('Failed', 'Denied'), with_('Failed'))).toEqual({ types: ['Failed', 'Denied'], refused: [] });
+    expect(through(with_('Denied'), with_('Failed')).refused).toEqual(['status.conditions']);
     expect(through(with_('Approved', 'Denied'), made()).refused).toEqual(['status.conditions']);
     expect(through(with_('Denied'), with_('Approved')).refused).toEqual(['status.conditions']);
     expect(through(made(), with_('Approved')).refused).toEqual(['status.conditions']);
-    expect(through(with_('Issued'), made()).refused).toEqual(['status.conditions[0].type']);
+    expect(through(with_('Issued', 'Approved'), made())).toEqual({ types: ['Issued', 'Approved'], refused: [] });
+    expect(through(with_(''), made()).refused).toEqual(['status.conditions[0].type']);
     expect([isApproved(made()), isApproved(with_('Approved')), isApproved(with_('Denied'))]).toEqual([false, true, false]);
   });
 

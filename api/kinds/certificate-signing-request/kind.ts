@@ -1,7 +1,7 @@
 import type { CertificateSigningRequest } from '../../generated/types.ts';
 import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
-import { certificateApproval } from './approval.ts';
+import { certificateApproval, conditionsNeed } from './approval.ts';
 import { certificateSigningRequestColumns } from './columns.ts';
 import { certificateSigningRequestFields } from './fields.ts';
 import { validateCertificateSigningRequest, validateCertificateStatus } from './validate.ts';
@@ -17,6 +17,7 @@ export const certificateSigningRequest = defineKind<CertificateSigningRequest>()
   service: 'berth.certificates.v1.CertificateSigningRequests',
   durability: 'synced',
   hasStatus: true,
+  conditionsNeed,
   maxBytes: 384 * 1024,
   maxObjects: 5_000,
   maxTotalBytes: 256 * 1024 * 1024,

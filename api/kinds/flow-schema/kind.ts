@@ -17,6 +17,7 @@ export const flowSchema = defineKind<FlowSchema>()({
   service: 'berth.flowcontrol.v1.FlowSchemas',
   durability: 'synced',
   hasStatus: true,
+  conditionsNeed: ['type'],
   nameRule: 'subdomain',
   defaults: defaultFlowSchema,
   validate: validateFlowSchema,

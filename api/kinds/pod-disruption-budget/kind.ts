@@ -16,6 +16,7 @@ export const podDisruptionBudget = defineKind<PodDisruptionBudget>()({
   service: 'berth.policy.v1.PodDisruptionBudgets',
   durability: 'synced',
   hasStatus: true,
+  conditionsNeed: ['type', 'status'],
   updateNeedsVersion: true,
   nameRule: 'subdomain',
   defaults: () => {},

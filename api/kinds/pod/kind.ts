@@ -23,6 +23,7 @@ export const pod = defineKind<Pod>()({
   service: 'berth.core.v1.Pods',
   durability: 'synced',
   hasStatus: true,
+  conditionsNeed: ['type'],
   subresources: { resize: podResize, ephemeralcontainers: podEphemeralContainers },
   nameRule: 'subdomain',
   defaults: defaultPod,
