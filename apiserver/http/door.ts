@@ -52,7 +52,7 @@ import type { StreamRoute } from './streams/stream-route.ts';
 import { streamRouteOf } from './streams/stream-routes.ts';
 import { Upgrade, UpgradeCall } from './streams/upgrade.ts';
 import { SocketWatchSink } from './streams/watch-socket.ts';
-import { announceEnd, endAnswer } from './unread-request.ts';
+import { announceEnd, discardBody, endAnswer } from './unread-request.ts';
 import { warningHeaders } from './warnings.ts';
 import { HttpWatchSink, jsonEventsAs, jsonWriting } from './watch-stream.ts';
 
@@ -157,6 +157,7 @@ export class HttpDoor {
     const context = new OpenCall(call, this.#options, isStream);
     const meter = this.#meterOf(call.method, isStream);
     const passing: Passing = { request, response, call, context, meter, upgrade };
+    if (found?.of !== 'stream' && !(found?.of === 'unary' && found.hasBody)) discardBody(request);
     const beganAt = meter.begin();
     let code = codes.OK as number;
     try {

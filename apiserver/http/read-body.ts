@@ -4,6 +4,7 @@ import type { Kind } from '../../api/kinds/kind.ts';
 import type { Arrivals } from '../connections/arrivals.ts';
 import { turnOfLarge } from '../registry/large-turns.ts';
 import { yamlToJson } from '../registry/read-yaml.ts';
+import { GatheredBytes } from './gathered-bytes.ts';
 import type { HttpRequest, HttpResponse } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
 import { hasBody } from './unread-request.ts';
@@ -48,22 +49,20 @@ function collect({ request, response, arrivals }: BodyWay): Promise<Buffer> {
   // The client has been authenticated, and may begin.
   if (/^100-continue$/i.test(request.headers.expect ?? '')) response.writeContinue();
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
+    const gathered = new GatheredBytes();
     const fail = (error: ApiError): void => {
       request.removeListener('data', take);
       request.pause();
-      chunks.length = 0;
+      gathered.take();
       reject(error);
     };
     const connection = 'stream' in request ? (request.stream.session as ServerHttp2Session | undefined) : request.socket;
     const expire = (message: string): void => fail(new ApiError('DEADLINE_EXCEEDED', 'Timeout', message));
     const count = arrivals.begin({ source: request, connection, expire });
     const take = (chunk: Buffer): void => {
-      length += chunk.length;
       count(chunk.length);
-      if (length > MOST_BYTES) fail(tooLarge());
-      else chunks.push(chunk);
+      if (gathered.length + chunk.length > MOST_BYTES) fail(tooLarge());
+      else gathered.add(chunk);
     };
     request.on('data', take);
     // A request closes after its end as well, when its answer is sent.
@@ -73,7 +72,7 @@ function collect({ request, response, arrivals }: BodyWay): Promise<Buffer> {
     };
     request.once('end', () => {
       isWhole = true;
-      resolve(Buffer.concat(chunks, length));
+      resolve(gathered.take());
     });
     request.once('error', cancel);
     request.once('close', cancel);

@@ -12,6 +12,14 @@ export function hasBody(request: HttpRequest): boolean {
 
 const isUnread = (request: HttpRequest): boolean => !request.complete && hasBody(request);
 
+/**
+ * For a request that may last and whose body is not read: one in pieces of a byte would take megabytes of memory until
+ * the client is held back.
+ */
+export function discardBody(request: HttpRequest): void {
+  if (hasBody(request)) request.resume();
+}
+
 /** Before the head of an answer: a connection of HTTP/1.1 cannot be used again behind a body that was not read. */
 export function announceEnd(request: HttpRequest, response: HttpResponse): void {
   if (!('stream' in request) && isUnread(request)) response.shouldKeepAlive = false;

@@ -71,7 +71,7 @@ describe('what a broken connection leaves is not charged', () => {
     },
   );
 
-  it.each(['/healthz', maps])('of a body over HTTP/2 that nobody reads, sent to %s without credentials', async (path) => {
+  it.each(['/healthz', maps])('of a body over HTTP/2 that is not read, sent to %s without credentials', async (path) => {
     const session = connectHttp2(`https://${server.info.kubernetes}`, { ca: server.admin.ca });
     session.on('error', () => {});
     for (let i = 0; i < 20; i++) {
@@ -176,6 +176,18 @@ describe('a request', () => {
 });
 
 describe('a body', () => {
+  it('of a watch is thrown away, and held nowhere', async () => {
+    const { ca, cert, key } = server.admin;
+    const session = connectHttp2(`https://${server.info.kubernetes}`, { ca, cert, key });
+    const watch = session.request({ ':path': `${maps}?watch=1` }, { endStream: false });
+    watch.on('error', () => {});
+    await once(watch, 'response');
+    // Several times what a client may send of a body that is not read.
+    await new Promise((resolve) => watch.write(Buffer.alloc(1024 * 1024), resolve));
+    expect(charged(metrics).streams).toBe(1);
+    session.destroy();
+  });
+
   const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, 97), Buffer.from('\r\n')]);
 
   it.each([

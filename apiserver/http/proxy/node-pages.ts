@@ -11,6 +11,7 @@ import { joinStream } from '../../tunnel/carry.ts';
 import type { Tunnels } from '../../tunnel/tunnels.ts';
 import { sendBytes } from '../streams/send-bytes.ts';
 import type { StreamWay } from '../streams/stream-route.ts';
+import { discardBody } from '../unread-request.ts';
 
 // What of a kubelet's pages a node has. Agents listen on no port: the server answers from what they told it, and asks
 // them for their metrics.
@@ -36,6 +37,7 @@ const pages: Readonly<Record<string, Page>> = {
 /** Throws NOT_FOUND for a node or a page that is not there, and UNAVAILABLE while its agent is not connected. */
 export async function sendNodePage(deps: NodePagesDeps, node: string, path: string, way: StreamWay): Promise<void> {
   if (!(await deps.nodes.read({ namespace: '', name: node }))) throw notFound({ kind: 'Node', name: node });
+  discardBody(way.request);
   const plain = path.replace(/(.)\/$/, '$1');
   const page = Object.hasOwn(pages, plain) ? pages[plain] : undefined;
   if (!page) throw noSuchPage(path);

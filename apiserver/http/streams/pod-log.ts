@@ -6,6 +6,7 @@ import { logs } from '../../tunnel/carriages.ts';
 import { authorizeStream, joinStream, openStream, type StreamDeps } from '../../tunnel/carry.ts';
 import { flag, integer } from '../read-query.ts';
 import type { ResourceRequest } from '../resource-routes.ts';
+import { discardBody } from '../unread-request.ts';
 import { requireContainer } from './choose-container.ts';
 import { sendBytes } from './send-bytes.ts';
 import type { LogOptions, StreamRoute, StreamWay } from './stream-route.ts';
@@ -29,7 +30,8 @@ export function logRoute({ target, query, store }: ResourceRequest, deps: Stream
 
 type LogStart = { readonly namespace: string; readonly name: string; readonly options: LogOptions };
 
-async function sendLog(deps: StreamDeps, start: LogStart, { response, context }: StreamWay): Promise<void> {
+async function sendLog(deps: StreamDeps, start: LogStart, { request, response, context }: StreamWay): Promise<void> {
+  discardBody(request);
   const opened = await openStream(deps, logs, { start, context, choose: requireContainer }).catch(passUnassigned);
   const begin = (): void => {
     if (response.headersSent) return;

@@ -16,6 +16,7 @@ function connection({ takes = true } = {}): Socket {
 function upgradeOn(socket: Socket): Upgrade {
   const request = new IncomingMessage(socket);
   Object.assign(request.headers, { upgrade: 'websocket', 'sec-websocket-version': '13' });
+  request.method = 'GET';
   request.headers['sec-websocket-key'] = 'dGhlIHNhbXBsZSBub25jZQ==';
   return new Upgrade(request, socket, Buffer.alloc(0));
 }
@@ -56,4 +57,20 @@ it('a WebSocket is not opened for a client that has gone', async () => {
   socket.destroy();
   await closed;
   await expect(new WebSocketDoor(['x']).open(upgrade, '')).rejects.toMatchObject({ code: 'CANCELLED' });
+});
+
+it('a WebSocket whose client sends a message in thousands of pieces is ended', async () => {
+  const socket = connection();
+  const ws = await new WebSocketDoor(['x']).open(upgradeOn(socket), '');
+  const closed = new Promise((resolve) => ws.once('close', resolve));
+  ws.resume();
+  const head = Buffer.alloc(14);
+  head.writeUInt16BE(0x82ff);
+  head.writeUInt32BE(1_000_000, 6);
+  socket.push(head);
+  for (let count = 0; count < 5_000 && !socket.destroyed; count++) {
+    socket.push(Buffer.from('x'));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await closed;
 });

@@ -3,6 +3,7 @@ import { asApiError } from '../../../api/errors/index.ts';
 import { statusOf } from '../status-object.ts';
 import type { DoorWatchSink, EventWriting } from '../watch-stream.ts';
 import type { Upgrade } from './upgrade.ts';
+import { messagePieces } from './web-socket.ts';
 
 /** A client of a watch has nothing to say but that it goes. */
 const mostMessageBytes = 4 * 1024;
@@ -12,6 +13,7 @@ const server = new WebSocketServer({
   clientTracking: false,
   perMessageDeflate: false,
   maxPayload: mostMessageBytes,
+  ...messagePieces,
   // As in Kubernetes, whatever the client calls it: there is one protocol for watches.
   handleProtocols: ([first]) => first ?? false,
 });

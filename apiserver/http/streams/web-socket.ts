@@ -5,6 +5,8 @@ import type { Upgrade } from './upgrade.ts';
 
 /** Clients send pieces of 32 KiB; one message is all that is held of a client. */
 const mostMessageBytes = 1024 * 1024;
+/** Pieces of a message, and of what comes of it over the network: each takes memory besides its bytes. */
+export const messagePieces = { maxFragments: 1_024, maxBufferedChunks: 4_096 };
 const PROTOCOL_HEADER = 'sec-websocket-protocol';
 
 /** Answers requests by WebSockets of these subprotocols, the best first. */
@@ -21,6 +23,7 @@ export class WebSocketDoor {
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: mostMessageBytes,
+      ...messagePieces,
     });
     this.#server.on('headers', (lines: string[], request: IncomingMessage) => {
       const protocol = this.#chosen.get(request);

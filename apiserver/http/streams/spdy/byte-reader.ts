@@ -1,3 +1,4 @@
+import { GatheredBytes } from '../../gathered-bytes.ts';
 import { SpdyError } from './spdy-error.ts';
 
 /** Takes bytes from a source in pieces of wanted sizes. Holds what the source gave last, and what is wanted. */
@@ -11,16 +12,14 @@ export class ByteReader {
 
   /** So many bytes; undefined where the source ends before the first. Throws SpdyError where it ends within. */
   async take(count: number): Promise<Buffer | undefined> {
-    const pieces: Buffer[] = [];
-    let missing = count;
-    while (missing > 0) {
-      const piece = await this.some(missing);
-      if (!piece && pieces.length === 0) return undefined;
+    const gathered = new GatheredBytes();
+    while (gathered.length < count) {
+      const piece = await this.some(count - gathered.length);
+      if (!piece && gathered.length === 0) return undefined;
       if (!piece) throw new SpdyError('the connection ends within a frame');
-      pieces.push(piece);
-      missing -= piece.length;
+      gathered.add(piece);
     }
-    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+    return gathered.take();
   }
 
   /** At least one byte and at most so many; undefined at the end of the source. */
