@@ -1,4 +1,5 @@
 import type { MetricsRegistry } from '../api/metrics/index.ts';
+import { LocalServices } from './aggregation/local-services.ts';
 import { SecretTokens } from './authn/accounts/secret-tokens.ts';
 import { CustomKinds, type CustomKindsOptions } from './custom/custom-kinds.ts';
 import type { ServerOptions } from './options.ts';
@@ -31,11 +32,16 @@ export function runLoops(
   ];
 }
 
-/** Serves the kinds that users have added; resolves when those of before the start are served. */
-export async function startCustomKinds(
+/**
+ * Serves the kinds that users have added, and keeps the APIServices of all that is served; resolves when the kinds of
+ * before the start are served, and objects that were missing are written.
+ */
+export async function startGroups(
   options: Omit<CustomKindsOptions, 'now'>,
   signal: AbortSignal,
-): Promise<{ readonly ended: Promise<void> }> {
-  const keep = await new CustomKinds({ ...options, now: () => new Date() }).begin(signal);
-  return { ended: keep() };
+): Promise<{ readonly ended: readonly Promise<void>[] }> {
+  const keepKinds = await new CustomKinds({ ...options, now: () => new Date() }).begin(signal);
+  const ended = [keepKinds()];
+  const keepServices = await new LocalServices(options).begin(signal);
+  return { ended: [...ended, keepServices()] };
 }

@@ -4,7 +4,7 @@ import { repairServices } from './allocation/repair-services.ts';
 import { anyOf, BootstrapTokens } from './authn/bootstrap-tokens.ts';
 import { certifiedHosts, keepControlPlaneServices } from './control-plane.ts';
 import { openListeners } from './listeners.ts';
-import { runLoops, startCustomKinds } from './loops.ts';
+import { runLoops, startGroups } from './loops.ts';
 import type { ServerOptions } from './options.ts';
 import { ensurePki, type ServerPki } from './pki/pki.ts';
 import { tightenFiles } from './pki/private-files.ts';
@@ -59,8 +59,8 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
     loops.push(feed.ended, ...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     await ensureObjects(registry, options.controllerRules);
     await repairServices(registry, allocator, log);
-    const custom = await startCustomKinds({ registry, log, addKind, removeKind }, inner.signal);
-    loops.push(custom.ended, runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
+    const groups = await startGroups({ registry, log, addKind, removeKind }, inner.signal);
+    loops.push(...groups.ended, runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
     await listenUntil({
       options: { ...options, metrics },
       store,

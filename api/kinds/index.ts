@@ -1,3 +1,4 @@
+import { apiService } from './api-service/kind.ts';
 import { certificateSigningRequest } from './certificate-signing-request/kind.ts';
 import { clusterRole } from './cluster-role/kind.ts';
 import { clusterRoleBinding } from './cluster-role-binding/kind.ts';
@@ -94,6 +95,7 @@ const all = [
   clusterRoleBinding,
   certificateSigningRequest,
   customResourceDefinition,
+  apiService,
   validatingAdmissionPolicy,
   validatingAdmissionPolicyBinding,
   mutatingWebhookConfiguration,

@@ -315,5 +315,5 @@ it('writes ages as kubectl does', () => {
 
 it('need a version to replace what Kubernetes does not replace without one', () => {
   const needing = kinds.filter(({ updateNeedsVersion }) => updateNeedsVersion).map(({ kind }) => kind);
-  expect(needing.toSorted()).toEqual(['Lease', 'PodDisruptionBudget', 'RuntimeClass', 'ServiceAccount']);
+  expect(needing.toSorted()).toEqual(['APIService', 'Lease', 'PodDisruptionBudget', 'RuntimeClass', 'ServiceAccount']);
 });

@@ -3,9 +3,9 @@ import { kinds } from './index.ts';
 import { kindNotYet, notYetReason } from './not-yet.ts';
 
 it.each([
-  ['apiservices', 'APIService'],
-  ['apiservices.apiregistration.k8s.io', 'APIService'],
-  ['APIService', 'APIService'],
+  ['resourceclaims', 'ResourceClaim'],
+  ['resourceclaims.resource.k8s.io', 'ResourceClaim'],
+  ['ResourceClaim', 'ResourceClaim'],
   ['ing', undefined],
   ['NetworkPolicy', undefined],
   ['netpol', undefined],
@@ -16,6 +16,6 @@ it.each([
 ])('knows that "%s" means %s of Kubernetes', (noun, kind) => expect(kindNotYet(noun)).toBe(kind));
 
 it('says in one line that a kind is not there yet, and nothing of the kinds that Berth has', () => {
-  expect(notYetReason('apiservices')).toMatch(/^APIService is not there yet: [^\n]+$/);
+  expect(notYetReason('resourceclaims')).toMatch(/^ResourceClaim is not there yet: [^\n]+$/);
   expect(kinds.flatMap((kind) => [kind.kind, kind.plural].flatMap((noun) => notYetReason(noun) ?? []))).toEqual([]);
 });

@@ -5,7 +5,12 @@ import { kindOf } from './index.ts';
  * skipped.
  */
 const kubernetesKinds: Readonly<Record<string, readonly string[]>> = {
-  APIService: ['apiservices'],
+  ResourceClaim: ['resourceclaims'],
+  ResourceClaimTemplate: ['resourceclaimtemplates'],
+  ResourceSlice: ['resourceslices'],
+  DeviceClass: ['deviceclasses'],
+  MutatingAdmissionPolicy: ['mutatingadmissionpolicies'],
+  ClusterTrustBundle: ['clustertrustbundles'],
 };
 
 /** Which kind of Kubernetes a noun means ("deploy", "Deployment", "deployments.apps") that Berth does not have yet. */

@@ -11,7 +11,8 @@ export type ServedGroups = ReadonlyMap<string, ReadonlyMap<string, readonly Reso
 
 /** What comes first where two groups have a resource of the same name; groups of users follow by their names. */
 const groupOrder: readonly string[] = [
-  ...['', 'apps', 'events.k8s.io', 'authentication.k8s.io', 'authorization.k8s.io', 'autoscaling', 'batch'],
+  ...['', 'apiregistration.k8s.io', 'apps', 'events.k8s.io', 'authentication.k8s.io', 'authorization.k8s.io'],
+  ...['autoscaling', 'batch'],
   ...['certificates.k8s.io', 'networking.k8s.io', 'policy', 'rbac.authorization.k8s.io', 'storage.k8s.io'],
   ...['admissionregistration.k8s.io', 'apiextensions.k8s.io', 'scheduling.k8s.io', 'coordination.k8s.io'],
   ...['node.k8s.io', 'discovery.k8s.io', 'flowcontrol.apiserver.k8s.io'],

@@ -9,6 +9,7 @@ const tables: Readonly<Record<string, string>> = {
     matchPolicy; Validation reason; WebhookClientConfig url`,
   'apiextensions.v1': `CustomResourceDefinitionVersion deprecationWarning; CustomResourceSubresourceScale labelSelectorPath;
     ServiceReference path port; WebhookClientConfig url`,
+  'apiregistration.v1': `ServiceReference port`,
   'apps.v1': `DaemonSetSpec revisionHistoryLimit; DaemonSetStatus collisionCount; DeploymentSpec replicas revisionHistoryLimit
     progressDeadlineSeconds; DeploymentStatus collisionCount terminatingReplicas; ReplicaSetSpec replicas;
     ReplicaSetStatus terminatingReplicas; RollingUpdateStatefulSetStrategy partition; StatefulSetSpec replicas

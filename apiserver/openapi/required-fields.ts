@@ -86,6 +86,7 @@ const tables: Readonly<Record<string, string>> = {
     CustomResourceDefinitionVersion name served storage; CustomResourceSubresourceScale specReplicasPath
     statusReplicasPath; SelectableField jsonPath; ServiceReference namespace name;
     WebhookConversion conversionReviewVersions`,
+  'apiregistration.v1': 'APIServiceCondition type status; APIServiceSpec groupPriorityMinimum versionPriority',
   'flowcontrol.v1': `FlowDistinguisherMethod type; FlowSchemaSpec priorityLevelConfiguration; GroupSubject name;
     LimitResponse type; NonResourcePolicyRule verbs nonResourceURLs; PolicyRulesWithSubjects subjects;
     PriorityLevelConfigurationReference name; PriorityLevelConfigurationSpec type;

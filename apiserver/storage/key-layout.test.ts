@@ -10,6 +10,7 @@ const newer: ReadonlySet<string> = new Set([
   'batch',
   'autoscaling',
   'apiextensions.k8s.io',
+  'apiregistration.k8s.io',
   'discovery.k8s.io',
   'flowcontrol.apiserver.k8s.io',
   'networking.k8s.io',

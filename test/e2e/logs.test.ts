@@ -271,7 +271,7 @@ describe('logs', () => {
       [['logs', 'a', '--since-time=yesterday'], '--since-time takes a time'],
       [['logs', 'a', '-c', 'db'], 'pod "a" has no container "db": choose one of web, side'],
       [['logs', 'c'], 'pod "c" in namespace "default" not found'],
-      [['logs', 'apiservice/a'], 'APIService is not there yet'],
+      [['logs', 'resourceclaim/a'], 'ResourceClaim is not there yet'],
     ] as const) {
       const { code, stderr } = await house.berth.berth(args);
       expect({ args, code }).toEqual({ args, code: 1 });

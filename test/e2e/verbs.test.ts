@@ -157,7 +157,9 @@ describe('create of what it does not make', () => {
     expect(await fails('create', 'picture', 'web', '--image=x')).toBe(
       'error: create makes namespace, configmap, priorityclass, poddisruptionbudget, deployment, job, cronjob, quota, service, role, clusterrole, rolebinding, clusterrolebinding, user, serviceaccount, token, secret, not "picture"; everything else comes from a manifest: create -f FILE\n',
     );
-    expect(await fails('create', 'apiservice', 'web', '--rule=x')).toMatch(/^error: APIService is not there yet: [^\n]+\n$/);
+    expect(await fails('create', 'resourceclaim', 'web', '--rule=x')).toMatch(
+      /^error: ResourceClaim is not there yet: [^\n]+\n$/,
+    );
     expect(await fails('create', '--foo')).toBe("error: unknown option '--foo'; --help says how to use it\n");
   });
 });

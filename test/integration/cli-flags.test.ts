@@ -68,9 +68,9 @@ async function file(name: string, text: string): Promise<string> {
 describe('manifests of other tools, and what Kubernetes has and Berth not yet', () => {
   it.each([
     [
-      'an APIService',
-      'apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.example.com}\n',
-      '2: kind: APIService is not there yet: ',
+      'a ResourceClaim',
+      'apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\n',
+      '2: kind: ResourceClaim is not there yet: ',
     ],
     ['a Compose file', 'services:\n  web: {image: nginx}\n', '1: this is a Compose file'],
     [
@@ -94,7 +94,7 @@ describe('manifests of other tools, and what Kubernetes has and Berth not yet', 
     expect(said.err.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  it.each(['get apiservices', 'describe apiservice v1.example.com', 'explain apiservice', 'create apiservice web --rule=x'])(
+  it.each(['get resourceclaims', 'describe resourceclaim a', 'explain resourceclaim', 'create resourceclaim web --rule=x'])(
     'berth %s is not there yet',
     async (words) => {
       const said = await cli.berth(...words.split(' '));
