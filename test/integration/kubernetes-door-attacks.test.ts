@@ -86,6 +86,15 @@ describe('what a broken connection leaves is not charged', () => {
     session.destroy();
   });
 
+  it('of a watch whose client wants a protocol that is none, sends something, and goes', async () => {
+    const attacker = await keep(attackHttp1(server));
+    attacker.send(Buffer.from(get(`${maps}?watch=1`, 'Connection: Upgrade\r\nUpgrade: none\r\n')));
+    await heard(attacker, /^HTTP\/1\.1 200/);
+    attacker.send(Buffer.from('something'));
+    attacker.socket.end();
+    await expect.poll(() => attacker.closed).toBe(true);
+  });
+
   it('of watches over HTTP/2 that the client resets while the connection stays', async () => {
     const { ca, cert, key } = server.admin;
     const session = connectHttp2(`https://${server.info.kubernetes}`, { ca, cert, key });

@@ -130,13 +130,13 @@ async function joinConnections(
   { statusMessage, headers }: IncomingMessage,
   { socket, head }: { readonly socket: Duplex; readonly head: Buffer },
 ): Promise<void> {
-  const client = upgrade.take();
+  const { socket: client, head: early } = upgrade.take();
   client.setMaxListeners(MOST_LISTENERS);
   const said = { ...answerHeaders(headers), connection: 'Upgrade', upgrade: headers.upgrade ?? '' };
   const lines = Object.entries(said).flatMap(([name, value]) => [value].flat().map((each) => `${name}: ${each}`));
   client.write(`HTTP/1.1 101 ${statusMessage || 'Switching Protocols'}\r\n${lines.join('\r\n')}\r\n\r\n`, 'latin1');
   client.write(head);
-  socket.write(upgrade.head);
+  socket.write(early);
   const gone = (): void => void socket.destroy();
   client.once('close', gone);
   try {

@@ -9,7 +9,8 @@ afterEach(() => void vi.useRealTimers());
 
 /** A connection whose client takes what is sent, or nothing. */
 function connection({ takes = true } = {}): Socket {
-  const way = new Duplex({ read() {}, write: (_chunk, _encoding, done) => void (takes && done()), final: (done) => done() });
+  const write = (_chunk: Buffer, _encoding: string, done: () => void): void => void (takes && done());
+  const way = new Duplex({ allowHalfOpen: false, read() {}, write, final: (done) => done() });
   return way as unknown as Socket;
 }
 
@@ -73,4 +74,36 @@ it('a WebSocket whose client sends a message in thousands of pieces is ended', a
     await new Promise((resolve) => setImmediate(resolve));
   }
   await closed;
+});
+
+it('a client that sends something before its request is answered, and goes, is known to have gone', async () => {
+  const socket = connection();
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  const { response } = upgradeOn(socket);
+  for (const piece of ['x', 'y'.repeat(100_000)]) socket.push(piece);
+  socket.push(null);
+  await closed;
+  expect(response.destroyed).toBe(true);
+});
+
+it('what a client sends before its request is answered goes before what it sends afterwards', async () => {
+  const socket = connection();
+  const upgrade = upgradeOn(socket);
+  socket.push('early ');
+  await new Promise(setImmediate);
+  socket.push('too ');
+  await new Promise(setImmediate);
+  const { head } = upgrade.take();
+  socket.push('late');
+  expect(head.toString()).toBe('early too ');
+  expect(await new Promise((resolve) => socket.once('data', resolve))).toEqual(Buffer.from('late'));
+});
+
+it('a client that sends more than 64 KiB before its request is granted loses the connection', async () => {
+  const socket = connection();
+  const upgrade = upgradeOn(socket);
+  for (const piece of ['x'.repeat(60_000), 'y'.repeat(60_000), 'z']) socket.push(piece);
+  await new Promise(setImmediate);
+  const { head } = upgrade.take();
+  expect([head.length, socket.destroyed]).toEqual([0, true]);
 });

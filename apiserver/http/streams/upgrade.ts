@@ -1,6 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { badRequest } from '../../../api/errors/index.ts';
+import { GatheredBytes } from '../gathered-bytes.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from '../http-call.ts';
 import { takeBearerProtocol } from './bearer-protocol.ts';
 
@@ -9,19 +10,29 @@ const takeMs = 30_000;
 /** So long it has to end its side behind it. */
 const lingerMs = 1_000;
 
+/** What a client may send behind its request before that is answered; clients send nothing. In bytes. */
+const mostEarly = 64 * 1024;
+
+/** A connection that was given away. */
+export interface TakenConnection {
+  readonly socket: Socket;
+  /** What the client has sent behind its request. */
+  readonly head: Buffer;
+}
+
 /** A request to switch the protocol of its connection. Until it is granted, it is answered over HTTP. */
 export class Upgrade {
   readonly request: IncomingMessage;
   readonly socket: Socket;
-  /** What the client has sent behind its request. */
-  readonly head: Buffer;
   readonly response: ServerResponse;
+  readonly #early = new GatheredBytes();
+  readonly #read = (piece: Buffer): void => this.#keep(piece);
   #isSwitched = false;
+  #isTooEarly = false;
 
   constructor(request: IncomingMessage, socket: Socket, head: Buffer) {
     this.request = request;
     this.socket = socket;
-    this.head = head;
     this.response = new ServerResponse(request);
     this.response.assignSocket(socket);
     // Nothing reads further requests from this connection.
@@ -38,8 +49,17 @@ export class Upgrade {
     });
     takeBearerProtocol(request.headers);
     socket.on('error', () => {});
-    // A connection that is gone already tells nothing more of its end.
+    this.#keep(head);
+    // A connection that is not read does not tell that its client has gone.
+    socket.on('data', this.#read);
+    // One that is gone already tells nothing more of its end.
     if (socket.destroyed) this.response.destroy();
+  }
+
+  #keep(piece: Buffer): void {
+    if (this.#early.length + piece.length > mostEarly) this.#isTooEarly = true;
+    if (this.#isTooEarly) this.#early.take();
+    else this.#early.add(piece);
   }
 
   #endWithin(ms: number): void {
@@ -61,11 +81,17 @@ export class Upgrade {
     return this.protocol === 'spdy/3.1';
   }
 
-  /** Takes the connection; the caller answers the request on it. */
-  take(): Socket {
+  /** Takes the connection, which is ended where too much came too early; the caller answers the request on it. */
+  take(): TakenConnection {
+    const { socket } = this;
     this.#isSwitched = true;
-    this.response.detachSocket(this.socket);
-    return this.socket;
+    this.response.detachSocket(socket);
+    socket.removeListener('data', this.#read);
+    socket.pause();
+    // As Node gives it away: what listens to it starts it.
+    Object.assign(socket, { readableFlowing: null });
+    if (this.#isTooEarly) socket.destroy();
+    return { socket, head: this.#early.take() };
   }
 }
 

@@ -36,9 +36,10 @@ export class SocketWatchSink implements DoorWatchSink {
 
   begin(): void {
     this.#begun = true;
-    const { request, head } = this.#upgrade;
+    const { request } = this.#upgrade;
+    const { socket, head } = this.#upgrade.take();
     // The library answers a bad handshake by itself, and closes; otherwise it calls back at once.
-    server.handleUpgrade(request, this.#upgrade.take(), head, (ws) => {
+    server.handleUpgrade(request, socket, head, (ws) => {
       this.#ws = ws;
       ws.on('error', () => ws.terminate());
     });

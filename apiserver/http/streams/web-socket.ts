@@ -48,10 +48,10 @@ export class WebSocketDoor {
    * CANCELLED for a bad handshake, which the library answers.
    */
   async open(upgrade: Upgrade, protocol: string): Promise<WebSocket> {
-    const { request, head } = upgrade;
+    const { request } = upgrade;
     this.#chosen.set(request, protocol);
     delete request.headers[PROTOCOL_HEADER];
-    const socket = upgrade.take();
+    const { socket, head } = upgrade.take();
     // It does not tell of its end again.
     if (socket.destroyed) throw callCancelled();
     const opened = new Promise<WebSocket>((resolve) =>

@@ -25,8 +25,8 @@ export function chooseProtocol({ request }: Upgrade, spoken: readonly string[]):
 
 /** Answers the request by a connection of SPDY/3.1; the caller runs it. */
 export function openSpdy(upgrade: Upgrade, protocol: string, options: SpdyConnectionOptions): SpdyConnection {
-  const socket = upgrade.take();
-  if (upgrade.head.length > 0) socket.unshift(upgrade.head);
+  const { socket, head } = upgrade.take();
+  if (head.length > 0) socket.unshift(head);
   const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: SPDY/3.1'];
   socket.write(`${[...lines, `X-Stream-Protocol-Version: ${protocol}`].join('\r\n')}\r\n\r\n`);
   return new SpdyConnection(socket, options);
