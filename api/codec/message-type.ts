@@ -48,7 +48,8 @@ class MessageMap implements MapType {
   }
 }
 
-function typeOfField(field: Field): FieldType {
+/** What server-side apply needs to know of a field. */
+export function typeOfField(field: Field): FieldType {
   if (field.map) return isAtomicField(field) ? atomic : keyedBy(field);
   const below = messageBelow(field);
   if (!field.repeated) return below && !isAtomicField(field) ? mapOf(below) : atomic;

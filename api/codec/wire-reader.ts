@@ -19,9 +19,12 @@ export class WireReader extends WireInput {
     this.at = start;
   }
 
-  /** Steps to the next field; false at the end. Throws WireError where the bytes are damaged. */
+  /** Steps to the next field; false at the end, where the number is 0. Throws WireError where the bytes are damaged. */
   next(): boolean {
-    if (this.at >= this.end) return false;
+    if (this.at >= this.end) {
+      this.number = 0;
+      return false;
+    }
     this.tagStart = this.at;
     const tag = this.uint32();
     this.number = tag >>> 3;
@@ -36,6 +39,11 @@ export class WireReader extends WireInput {
 
   value(): Uint8Array {
     return this.buffer.subarray(this.valueStart, this.valueEnd);
+  }
+
+  /** Whether the value has these bytes. */
+  isValue(bytes: Uint8Array): boolean {
+    return this.buffer.compare(bytes, 0, bytes.length, this.valueStart, this.valueEnd) === 0;
   }
 
   /** The value of a varint, as its lowest 32 bits. */

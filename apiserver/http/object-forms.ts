@@ -1,3 +1,4 @@
+import { spellOut } from '../../api/apply/creator-fields.ts';
 import { messageToJson, toJson } from '../../api/codec/json.ts';
 import { jsonBytes, writeJson } from '../../api/codec/json-bytes.ts';
 import type { JsonOutput } from '../../api/codec/json-output.ts';
@@ -17,7 +18,10 @@ import type { StatusObject } from './status-object.ts';
 /** What of an object a table shows beside its cells. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
-/** How single objects are written, in lists and events too. */
+/**
+ * How single objects are written, in lists and events too. Beside the cells of a table the entry of an object's creator
+ * stays as it is stored, elsewhere its fields are spelt out.
+ */
 export interface ItemForm {
   /** What the JSON of a list says before its items, and what is named there as `items`. */
   listHead(store: KindStore, metadata: ListMeta): JsonObject;
@@ -42,7 +46,7 @@ export const wholeObjects: ItemForm = {
   },
   writeItem(store, entry, out) {
     // As in Kubernetes, items of its own kinds leave out what the list says.
-    if (!store.served) writeJson(store.kind, entry.bytes, out, !isCustom(store.kind));
+    if (!store.served) writeJson(store.kind, spellOut(store.kind, entry.bytes), out, !isCustom(store.kind));
     else out.json(JSON.stringify(toJson(servedKind(store), shownIn(this, store, entry))));
   },
   alone: (kind, object) => toJson(kind, object),
@@ -53,7 +57,7 @@ export const partialObjects: ItemForm = {
   items: 'items',
   isOfServed: false,
   listHead: (_, metadata) => ({ kind: 'PartialObjectMetadataList', apiVersion: META, metadata: metaOf(metadata) }),
-  writeItem: (_, entry, out) => writePartial(entry, out),
+  writeItem: ({ kind }, { bytes }, out) => writePartial(spellOut(kind, bytes), out),
   alone: (_, object) => partialOf(object),
 };
 
@@ -61,7 +65,7 @@ const partialHead = `{"kind":"PartialObjectMetadata","apiVersion":"${META}","met
 const objectMeta = { kind: '', apiVersion: '', message: 'berth.meta.v1.ObjectMeta' };
 
 /** The same as partialOf, straight from the bytes. */
-function writePartial({ bytes }: Entry, out: JsonOutput): void {
+function writePartial(bytes: Uint8Array, out: JsonOutput): void {
   out.ascii(partialHead);
   writeJson(objectMeta, metadataBytes(bytes), out, true);
   out.put(END);
@@ -92,7 +96,7 @@ export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
       );
       if (include === 'None') out.ascii('null');
       else if (include === 'Object') writeJson(store.kind, entry.bytes, out);
-      else writePartial(entry, out);
+      else writePartial(entry.bytes, out);
       out.put(END);
     },
     alone(kind, object, first) {
@@ -104,16 +108,18 @@ export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
 
 /** An object of an event as JSON. */
 export function eventBytes(form: ItemForm, store: KindStore, entry: Entry, first: boolean): Buffer {
-  if (form === wholeObjects && !store.served) return jsonBytes(store.kind, entry.bytes);
+  if (form === wholeObjects && !store.served) return jsonBytes(store.kind, spellOut(store.kind, entry.bytes));
   const kind = form.isOfServed ? servedKind(store) : store.kind;
   return Buffer.from(JSON.stringify(form.alone(kind, shownIn(form, store, entry), first)));
 }
 
 /** An object of the cache as a form shows it. */
 export function shownIn(form: ItemForm, store: KindStore, entry: Entry): ApiObject {
-  const object = store.cache.decoder.decode(entry);
+  const object = form.items === 'rows' ? store.cache.decoder.decode(entry) : speltOut(store.kind, entry.bytes);
   return form.isOfServed ? asServed(store, object) : object;
 }
+
+const speltOut = (kind: Kind, bytes: Uint8Array): ApiObject => decodeMessage(kind.message, spellOut(kind, bytes));
 
 const metaOf = (metadata: ListMeta): JsonObject => messageToJson('berth.meta.v1.ListMeta', metadata);
 
@@ -155,13 +161,13 @@ export interface AnswerForm extends ObjectForm {
 /** An answer of one object. */
 export function answerAs(form: ItemForm, write: (json: object) => Buffer): AnswerForm {
   return {
-    encode: (kind, bytes) => write(form.alone(kind, decodeMessage<ApiObject>(kind.message, bytes), true)),
+    encode: (kind, bytes) => write(form.alone(kind, speltOut(kind, bytes), true)),
     status: (status) => write(status),
   };
 }
 
 /** An answer of one object as it is, as JSON. */
 export const jsonAnswer: AnswerForm = {
-  encode: (kind, bytes) => jsonBytes(kind, bytes),
+  encode: (kind, bytes) => jsonBytes(kind, spellOut(kind, bytes)),
   status: (status) => Buffer.from(JSON.stringify(status)),
 };

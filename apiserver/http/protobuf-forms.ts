@@ -1,3 +1,4 @@
+import { spellOut } from '../../api/apply/creator-fields.ts';
 import { encodeMessage } from '../../api/codec/message.ts';
 import { field } from '../../api/codec/wire-format.ts';
 import { WireReader } from '../../api/codec/wire-reader.ts';
@@ -45,7 +46,7 @@ export const wholeProtobuf: ProtobufForm = {
     if (!store.served) return entry.bytes;
     return encodeMessage(store.served.message, asServed(store, store.cache.decoder.decode(entry)));
   },
-  answer: { encode: (kind, bytes) => envelope(kind, bytes), status: statusProtobuf },
+  answer: { encode: (kind, bytes) => envelope(kind, spellOut(kind, bytes)), status: statusProtobuf },
 };
 
 /** Objects without anything but their metadata. */
@@ -54,7 +55,7 @@ export const partialProtobuf: ProtobufForm = {
   kindOf: () => partialKind,
   item: (_, { bytes }) => field(METADATA, metadataBytes(bytes)),
   answer: {
-    encode: (_, bytes) => envelope(partialKind, field(METADATA, metadataBytes(bytes))),
+    encode: (kind, bytes) => envelope(partialKind, field(METADATA, metadataBytes(spellOut(kind, bytes)))),
     status: statusProtobuf,
   },
 };

@@ -7,6 +7,7 @@ import { validateMetadata } from '../../api/kinds/metadata.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
+import { withKnownManagers } from './known-managers.ts';
 import { metadataForUpdate, validateMetadataUpdate, validateSentMetadata } from './metadata.ts';
 import type { ObjectName } from './store-values.ts';
 
@@ -42,7 +43,13 @@ export function nextVersion(store: KindRules, target: WriteTarget, sent: AnyObje
   return next;
 }
 
-function appliedTo(store: KindRules, target: WriteTarget, sent: AnyObject, previous: AnyObject): [AnyObject, FieldViolation[]] {
+function appliedTo(
+  store: KindRules,
+  target: WriteTarget,
+  written: AnyObject,
+  previous: AnyObject,
+): [AnyObject, FieldViolation[]] {
+  const sent = withKnownManagers(store.kind, written, previous);
   if (target === 'status') {
     const next = nextStatus(store, sent, previous);
     return [next, [...validatePartMetadata(store, sent, next, previous), ...validateStatus(store, next, previous)]];

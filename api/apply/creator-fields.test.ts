@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { randomMessage } from '../../test/fakes/random-message.ts';
+import { messageType } from '../codec/descriptors.ts';
+import { toJson } from '../codec/json.ts';
+import { decodeMessage, encodeMessage } from '../codec/message.ts';
+import { typeOfMessage } from '../codec/message-type.ts';
+import type { ManagedFieldsEntry } from '../generated/types.ts';
+import { kindNamed, kinds } from '../kinds/index.ts';
+import type { ApiObject, Kind } from '../kinds/kind.ts';
+import type { FieldSet } from '../meta/field-set.ts';
+import { spellOut, speltEntries } from './creator-fields.ts';
+import { fieldsOf } from './fields-of.ts';
+import { managedPart } from './managers.ts';
+
+const mark = { manager: 'creator', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1' };
+const entryOf = (manager: string, set: FieldSet, more: ManagedFieldsEntry = {}): ManagedFieldsEntry => ({
+  ...{ ...mark, manager, ...more },
+  fieldsV1: { Raw: Buffer.from(JSON.stringify(set)) },
+});
+const parsed = (entries: readonly ManagedFieldsEntry[] = []) =>
+  entries.map(({ fieldsV1, ...entry }) => [entry, fieldsV1 && JSON.parse(Buffer.from(fieldsV1.Raw ?? []).toString())]);
+const withEntries = (object: ApiObject, managedFields: ManagedFieldsEntry[]): ApiObject => ({
+  ...object,
+  metadata: { ...object.metadata, managedFields },
+});
+
+/** A part of a set: some of its steps, some of them without what is below. */
+function partOf(set: FieldSet, choose: () => number): FieldSet {
+  const steps = Object.entries(set).filter(() => choose() % 2 === 0);
+  return Object.fromEntries(steps.map(([step, below]) => [step, choose() % 4 === 0 ? {} : partOf(below, choose)]));
+}
+
+/** Compares with what the decoded object gives; the rest of the object stays as it was. */
+function check(kind: Kind, object: ApiObject): void {
+  const bytes = encodeMessage(kind.message, object);
+  const spelt = decodeMessage<ApiObject>(kind.message, spellOut(kind, bytes));
+  const expected = decodeMessage<ApiObject>(kind.message, bytes);
+  expect(parsed(spelt.metadata?.managedFields)).toEqual(parsed(speltEntries(kind, expected)));
+  expect(withEntries(spelt, [])).toEqual(withEntries(expected, []));
+}
+
+describe('the fields of a creator, spelt out in the bytes of an object', () => {
+  it.each((kinds as readonly Kind[]).map((kind) => [kind.kind, kind] as const))(
+    'are those of the decoded object: %s',
+    (_, kind) => {
+      const message = randomMessage(messageType(kind.message), 5) as fc.Arbitrary<ApiObject>;
+      const property = fc.property(message, fc.infiniteStream(fc.nat(100)), (object, numbers) => {
+        const choose = (): number => numbers.next().value as number;
+        const all = fieldsOf(typeOfMessage(kind.message), managedPart(toJson(kind, object), '', kind.hasStatus));
+        check(kind, withEntries(object, [mark]));
+        check(kind, withEntries(object, [mark, entryOf('other', partOf(all, choose)), entryOf('applier', partOf(all, choose))]));
+      });
+      fc.assert(property, { numRuns: 8, seed: 12 });
+    },
+  );
+
+  const pod = kindNamed('Pod') as Kind;
+  const podOf = (managedFields: ManagedFieldsEntry[]): ApiObject =>
+    ({
+      metadata: { name: 'a', namespace: 'b', uid: 'c', labels: { app: 'x' }, annotations: { 'a"b': 'y' }, managedFields },
+      spec: {
+        containers: [{ name: 'c', image: 'i', ports: [{ containerPort: 80 }], resources: {}, env: [{ name: 'E', value: '' }] }],
+        nodeSelector: { disk: 'ssd' },
+        volumes: [{ name: 'v', volumeSource: { emptyDir: {} } }],
+      },
+      status: { phase: 'Running' },
+    }) as ApiObject;
+  const setOf = (kind: Kind, object: ApiObject): unknown => {
+    const bytes = spellOut(kind, encodeMessage(kind.message, object));
+    return parsed(decodeMessage<ApiObject>(kind.message, bytes).metadata?.managedFields)[0]?.[1];
+  };
+
+  it('are those of the spec and of what clients write of the metadata', () => {
+    check(pod, podOf([mark]));
+    expect(setOf(pod, podOf([mark]))).toMatchObject({
+      'f:metadata': { 'f:labels': { 'f:app': {} }, 'f:annotations': { 'f:a"b': {} } },
+      'f:spec': {
+        'f:containers': {
+          'k:{"name":"c"}': {
+            '.': {},
+            'f:image': {},
+            'f:ports': { 'k:{"containerPort":80,"protocol":"TCP"}': { '.': {}, 'f:containerPort': {} } },
+            'f:resources': {},
+          },
+        },
+        'f:nodeSelector': {},
+      },
+    });
+    expect(Object.keys(setOf(pod, podOf([mark])) as object)).toEqual(['f:metadata', 'f:spec']);
+  });
+
+  it('are not those that another entry names, and a status is none of them', () => {
+    const status = entryOf('agent', { 'f:status': { 'f:phase': {} } }, { subresource: 'status' });
+    expect(setOf(pod, podOf([mark, status]))).toEqual(setOf(pod, podOf([mark])));
+    const labels = entryOf('other', { 'f:metadata': { 'f:labels': { 'f:app': {} } } });
+    expect(setOf(pod, podOf([mark, status, labels]))).not.toHaveProperty(['f:metadata', 'f:labels']);
+    check(pod, podOf([mark, status, labels]));
+  });
+
+  it('of an object with items of the same key are those of the decoded object', () => {
+    const object = podOf([mark]) as { spec: { containers: { env: object[] }[] } };
+    object.spec.containers[0]!.env.push({ name: 'E', value: 'again' });
+    check(pod, object as ApiObject);
+  });
+
+  it.each<[string, ManagedFieldsEntry[]]>([
+    ['no entries', []],
+    ['entries that all have sets', [entryOf('a', { 'f:spec': {} })]],
+  ])('are not looked for in an object with %s', (_, entries) => {
+    const bytes = encodeMessage(pod.message, podOf(entries));
+    expect(spellOut(pod, bytes)).toBe(bytes);
+  });
+
+  it('leave no entry where there are none', () => {
+    check(pod, { metadata: { name: 'a', managedFields: [mark] } } as ApiObject);
+    const bytes = encodeMessage(pod.message, { metadata: { name: 'a', managedFields: [mark] } });
+    expect(decodeMessage<ApiObject>(pod.message, spellOut(pod, bytes)).metadata).toEqual({ name: 'a' });
+  });
+});
