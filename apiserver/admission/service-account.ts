@@ -1,6 +1,7 @@
 import { objectForbidden } from '../../api/errors/index.ts';
 import type { Pod, PodSpec, ServiceAccount } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
+import { tokenVolumePrefix } from '../../api/kinds/pod/restore-admitted.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
 import { defaultServiceAccount, rootCertificates } from '../../api/meta/well-known.ts';
 import type { Admission } from './admission.ts';
@@ -55,7 +56,7 @@ function mountToken(spec: PodSpec, podUid: string): void {
     ({ volumeMounts = [] }) => !volumeMounts.some((mount) => mount.mountPath === mountPath),
   );
   if (containers.length === 0) return;
-  const name = `kube-api-access-${podUid.slice(0, 5)}`;
+  const name = `${tokenVolumePrefix}${podUid.slice(0, 5)}`;
   const { configMap, key } = rootCertificates;
   spec.volumes = [
     ...(spec.volumes ?? []),

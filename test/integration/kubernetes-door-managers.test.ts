@@ -136,3 +136,50 @@ describe('the fields of the creator', () => {
     expect(ownersIn((await ask(toys)).json.items[0])).toEqual(ownersIn(json));
   });
 });
+
+describe('a server-side apply by the manager that the fields of a client-side one were moved to, as kubectl does', () => {
+  const note = 'kubectl.kubernetes.io/last-applied-configuration';
+  const podSpec = { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] };
+  const at = '/api/v1/namespaces/default';
+  it.each<[string, string, object]>([
+    [
+      'a job',
+      '/apis/batch/v1/namespaces/default/jobs',
+      { apiVersion: 'batch/v1', kind: 'Job', spec: { template: { spec: podSpec } } },
+    ],
+    ['a pod', `${at}/pods`, { apiVersion: 'v1', kind: 'Pod', spec: podSpec }],
+    ['a service', `${at}/services`, { apiVersion: 'v1', kind: 'Service', spec: { type: 'NodePort', ports: [{ port: 80 }] } }],
+    [
+      'a claim',
+      `${at}/persistentvolumeclaims`,
+      {
+        ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim' },
+        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } },
+      },
+    ],
+  ])('leaves what the server wrote into %s', async (_, path, manifest) => {
+    const object = { ...manifest, metadata: { name: 'migrated' } };
+    const noted = { ...manifest, metadata: { name: 'migrated', annotations: { [note]: JSON.stringify(object) } } };
+    await ask('/api/v1/namespaces/default/serviceaccounts', { method: 'POST', body: { metadata: { name: 'default' } } });
+    const made = await ask(`${path}?fieldManager=kubectl-client-side-apply`, { method: 'POST', body: noted });
+    expect(made.code).toBe(201);
+    const [entry] = made.json.metadata.managedFields;
+    const value = [{ ...entry, manager: 'kubectl', operation: 'Apply' }];
+    const headers = { 'content-type': 'application/json-patch+json' };
+    const moved = await ask(`${path}/migrated`, {
+      method: 'PATCH',
+      body: [{ op: 'replace', path: '/metadata/managedFields', value }],
+      headers,
+    });
+    expect(moved.code).toBe(200);
+    for (const _round of [1, 2]) {
+      const apply = { 'content-type': 'application/apply-patch+yaml' };
+      const { code, json } = await ask(`${path}/migrated?fieldManager=kubectl`, {
+        method: 'PATCH',
+        body: object,
+        headers: apply,
+      });
+      expect([code, json.spec]).toEqual([200, made.json.spec]);
+    }
+  });
+});

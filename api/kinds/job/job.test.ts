@@ -33,6 +33,27 @@ const generated = {
   'job-name': 'pi',
 };
 
+describe('an update of a job', () => {
+  const updated = (next: JobSpec, previous: Job): JobSpec | undefined => {
+    const object: Job = { metadata: { name: 'pi', uid: 'u-1' }, spec: structuredClone({ template: { spec: podSpec }, ...next }) };
+    kind.lifecycle?.prepareForUpdate?.(object, previous);
+    return object.spec;
+  };
+
+  it('keeps the selector and the labels that were made for it where it does not say them', () => {
+    const previous = job({ template: labelled({ app: 'x' }) });
+    const next = updated({ template: labelled({ app: 'y' }) }, previous);
+    expect(next).toMatchObject({ selector: previous.spec?.selector });
+    expect(next?.template?.metadata?.labels).toEqual({ ...generated, app: 'y' });
+    expect(updated({ selector: { matchLabels: { a: 'b' } } }, previous)?.selector).toEqual({ matchLabels: { a: 'b' } });
+  });
+
+  it('keeps nothing that the client chose', () => {
+    const previous = job({ manualSelector: true, selector: { matchLabels: { a: 'b' } }, template: labelled({ a: 'b' }) });
+    expect(updated({}, previous)).toEqual({ template: { spec: podSpec } });
+  });
+});
+
 describe('the defaults of a job', () => {
   it.each<[string, JobSpec, JobSpec]>([
     ['one pod, once', {}, { completions: 1, parallelism: 1, backoffLimit: 6, completionMode: 'NonIndexed', suspend: false }],

@@ -8,8 +8,10 @@ export const jobLifecycle: Lifecycle<Job> = {
     if (!spec.manualSelector) generateSelector(metadata, spec);
     labelLikePods(metadata, spec);
   },
-  prepareForUpdate({ metadata, spec }) {
-    if (metadata && spec) labelLikePods(metadata, spec);
+  prepareForUpdate({ metadata, spec }, previous) {
+    if (!metadata || !spec) return;
+    if (!previous.spec?.manualSelector) restoreSelector(spec, previous);
+    labelLikePods(metadata, spec);
   },
 };
 
@@ -19,6 +21,17 @@ function generateSelector({ uid = '', name = '' }: ObjectMeta, spec: JobSpec): v
   template.metadata = { ...template.metadata, labels: { ...labelsOfPods({ uid, name }), ...template.metadata?.labels } };
   spec.template = template;
   spec.selector = { ...spec.selector, matchLabels: { [jobLabels.controllerUid]: uid, ...spec.selector?.matchLabels } };
+}
+
+/** A manifest that is applied again says nothing of the selector and the labels that were made for the job. */
+function restoreSelector(spec: JobSpec, { spec: { selector, template: before } = {} }: Job): void {
+  if (selector && !spec.selector) spec.selector = selector;
+  const labels = before?.metadata?.labels ?? {};
+  const made = Object.values(jobLabels).filter((label) => Object.hasOwn(labels, label));
+  if (!spec.template || made.length === 0) return;
+  const { metadata } = spec.template;
+  const restored = Object.fromEntries(made.map((label) => [label, labels[label]!]));
+  spec.template = { ...spec.template, metadata: { ...metadata, labels: { ...restored, ...metadata?.labels } } };
 }
 
 /** A job without labels has those of its pods. */

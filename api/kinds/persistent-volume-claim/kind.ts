@@ -29,5 +29,9 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>()({
     prepareForCreate(claim) {
       claim.status = { phase: 'Pending' };
     },
+    /** A manifest that is applied again says nothing of the class that admission chose. */
+    prepareForUpdate(next, { spec: { storageClassName } = {} }) {
+      if (next.spec && storageClassName !== undefined) next.spec.storageClassName ??= storageClassName;
+    },
   },
 });

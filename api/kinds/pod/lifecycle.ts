@@ -4,6 +4,7 @@ import type { Lifecycle } from '../kind.ts';
 import { markGated } from './gates.ts';
 import { mergeMatchLabelKeys } from './match-label-keys.ts';
 import { qosClass } from './qos.ts';
+import { restoreAdmitted } from './restore-admitted.ts';
 
 /** Whether all containers of the pod have ended for good. */
 export function isFinished(pod: Pod): boolean {
@@ -21,11 +22,7 @@ export const podLifecycle: Lifecycle<Pod> = {
    * again.
    */
   prepareForUpdate(next, previous) {
-    const { priority, preemptionPolicy, serviceAccountName } = previous.spec ?? {};
-    if (next.spec && priority !== undefined) next.spec.priority ??= priority;
-    if (next.spec && preemptionPolicy !== undefined) next.spec.preemptionPolicy ||= preemptionPolicy;
-    if (next.spec && serviceAccountName && !next.spec.serviceAccountName)
-      next.spec.serviceAccountName = next.spec.serviceAccount = serviceAccountName;
+    if (next.spec && previous.spec) restoreAdmitted(next.spec, previous.spec);
     if (next.status && previous.status?.qosClass) next.status.qosClass = previous.status.qosClass;
   },
   gracePeriodSeconds(pod, requested) {

@@ -215,6 +215,33 @@ describe('life', () => {
     expect(update({ spec: {} }, { spec: {} })).toEqual({});
   });
 
+  it('keeps the token, the node and what the account gave it when an update does not say it', () => {
+    const [token, own] = [{ name: 'kube-api-access-12345' }, { name: 'own' }];
+    const mount = { name: token.name, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' };
+    const previous: Pod = {
+      spec: {
+        nodeName: 'n',
+        imagePullSecrets: [{ name: 's' }],
+        volumes: [own, token],
+        containers: [{ name: 'c', volumeMounts: [{ name: 'own', mountPath: '/own' }, mount] }, { name: 'without' }],
+      },
+    };
+    const update = (next: Pod): Pod => {
+      kind.lifecycle!.prepareForUpdate!(next, previous);
+      return next;
+    };
+    const sent: Pod = {
+      spec: {
+        volumes: [own],
+        containers: [{ name: 'c', volumeMounts: [{ name: 'own', mountPath: '/own' }] }, { name: 'without' }],
+      },
+    };
+    expect(update(structuredClone(sent))).toEqual(previous);
+    expect(update(structuredClone(previous))).toEqual(previous);
+    const other = { ...sent.spec, nodeName: 'other', imagePullSecrets: [{ name: 't' }] };
+    expect(update({ spec: structuredClone(other) }).spec).toMatchObject({ nodeName: 'other', imagePullSecrets: [{ name: 't' }] });
+  });
+
   it('ends at once when unbound, finished or asked to, else after the grace period', () => {
     const grace = (pod: Pod, requested?: number): number | undefined => kind.lifecycle?.gracePeriodSeconds?.(pod, requested);
     const bound: Pod = { spec: { nodeName: 'n', terminationGracePeriodSeconds: 7 }, status: { phase: 'Running' } };
