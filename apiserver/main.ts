@@ -11,7 +11,6 @@ import { tightenFiles } from './pki/private-files.ts';
 import { runAggregation } from './registry/aggregated-roles.ts';
 import { ensureObjects } from './registry/ensure-objects.ts';
 import { NodeSums } from './registry/node-sums.ts';
-import type { Registry } from './registry/registry.ts';
 import { createApiServer } from './rpc/api-server.ts';
 import { createServerRegistry, type ServerRegistry } from './server-registry.ts';
 import { measureStorage } from './storage-metrics.ts';
@@ -46,7 +45,8 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
 async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki, signal: AbortSignal): Promise<void> {
   const { storage } = store;
   const { log, metrics = new MetricsRegistry() } = options;
-  const { registry, caches, allocator, dynamic, policies, addKind, removeKind } = createServerRegistry(options, storage, metrics);
+  const served = createServerRegistry(options, storage, metrics);
+  const { registry, caches, allocator, policies, webhookTargets, addKind, removeKind } = served;
   const sums = new NodeSums(registry.store('Pod').cache);
   const tokens = new BootstrapTokens(registry.store('Secret').cache, () => new Date());
   const endStorage = measureStorage(metrics, storage);
@@ -59,12 +59,12 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
     loops.push(feed.ended, ...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     await ensureObjects(registry, options.controllerRules);
     await repairServices(registry, allocator, log);
-    const groups = await startGroups({ registry, log, addKind, removeKind }, inner.signal);
+    const groups = await startGroups({ registry, log, addKind, removeKind, targetOf: webhookTargets.of }, inner.signal);
     loops.push(...groups.ended, runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
     await listenUntil({
       options: { ...options, metrics },
       store,
-      ...{ registry, dynamic, addKind, sums },
+      ...{ served, sums },
       pki: { ...pki, tokens: anyOf([pki.tokens, tokens]) },
       signal: AbortSignal.any([signal, feed.failed]),
     });
@@ -79,21 +79,20 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
 interface ListenInput {
   readonly options: ServerOptions & { readonly metrics: MetricsRegistry };
   readonly store: OpenedStore;
-  readonly registry: Registry;
-  readonly dynamic: ServerRegistry['dynamic'];
-  readonly addKind: ServerRegistry['addKind'];
+  readonly served: ServerRegistry;
   readonly sums: NodeSums;
   readonly pki: ServerPki;
   readonly signal: AbortSignal;
 }
 
-async function listenUntil({ options, store, registry, dynamic, addKind, sums, pki, signal }: ListenInput): Promise<void> {
+async function listenUntil({ options, store, served, sums, pki, signal }: ListenInput): Promise<void> {
+  const { registry, dynamic, webhookTargets, addKind } = served;
   const { log, watchLimits = {}, listLimits = {}, itemStreamLimits = {}, metrics, limits = {} } = options;
   const stopping = new AbortController();
   // Every open stream listens to it.
   setMaxListeners(0, stopping.signal);
   const api = createApiServer({
-    ...{ registry, dynamic },
+    ...{ registry, dynamic, webhookTargets },
     sums,
     ...{ tokens: pki.tokens, tokenKeys: pki.tokenKeys, certificates: pki.certificates },
     log,

@@ -4,6 +4,7 @@ import type { Kind } from '../api/kinds/kind.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { DynamicAdmission } from './admission/dynamic.ts';
 import { Policies } from './admission/policies/policies.ts';
+import { WebhookTargets } from './admission/webhooks/webhook-targets.ts';
 import { parseServiceRanges } from './allocation/ranges.ts';
 import { ServiceAllocator } from './allocation/service-allocator.ts';
 import { measureCaches } from './metrics.ts';
@@ -16,6 +17,7 @@ import { composeLedgers } from './registry/ledger.ts';
 import { NamespaceLedger } from './registry/namespace-ledger.ts';
 import { QuotaLedger } from './registry/quota-ledger.ts';
 import { createRegistry, type Registry } from './registry/registry.ts';
+import type { StoredVersions } from './registry/stored-versions.ts';
 import { servedKinds } from './served-kinds.ts';
 import type { Storage } from './storage/storage.ts';
 import type { RingBounds } from './watch/event-ring.ts';
@@ -31,13 +33,15 @@ export interface ServerRegistry {
   readonly allocator: ServiceAllocator;
   /** Where the rules that users add are put. */
   readonly dynamic: DynamicAdmission;
+  /** How webhooks are reached, once the server has its streams to the pods. */
+  readonly webhookTargets: WebhookTargets;
   /** The rules in CEL, which are to follow the caches; undefined for a server with few kinds. */
   readonly policies: Policies | undefined;
   /**
    * Serves one more kind while the server runs; resolves when its objects are shown. Throws RangeError for one that is
-   * there already.
+   * there already. `versions`: how its objects are stored where they may be in several.
    */
-  addKind(kind: Kind): Promise<void>;
+  addKind(kind: Kind, versions?: StoredVersions): Promise<void>;
   /** Serves a kind no more; its watches are expired. Its objects stay in the store: the caller has removed them. */
   removeKind(kind: Kind): Promise<void>;
 }
@@ -85,9 +89,11 @@ export function createServerRegistry(options: ServerRegistryOptions, storage: St
     caches,
     allocator,
     dynamic,
+    webhookTargets: new WebhookTargets(),
     policies,
-    async addKind(kind) {
+    async addKind(kind, versions) {
       const store = new KindStore(cacheOf(kind), environment);
+      if (versions) store.versions.of = versions;
       registry.stores.check(store);
       await feedKind({ storage, caches }, store.cache);
       follow(store.cache);

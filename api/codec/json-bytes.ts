@@ -5,7 +5,7 @@ import { JsonCopy, NotPlain, notPlain } from './json-copy.ts';
 import { INLINE } from './json-fields.ts';
 import { JsonOutput } from './json-output.ts';
 import { decodeMessage } from './message.ts';
-import { isOpen } from './open-message.ts';
+import { isOpen, storedVersionField } from './open-message.ts';
 import { LENGTH_DELIMITED, VARINT } from './wire-format.ts';
 
 // Encoded objects as the bytes of their JSON, without objects or strings in between: a list of many is mostly this
@@ -64,7 +64,7 @@ const writers = new WeakMap<Type, MembersWriter>();
 function membersOf(type: Type): MembersWriter {
   let writer = writers.get(type);
   if (!writer) {
-    writer = compile(type, isOpen(nameOf(type)) ? 'content' : undefined);
+    writer = compile(type, isOpen(nameOf(type)));
     writers.set(type, writer);
   }
   return writer;
@@ -75,8 +75,8 @@ const nameOf = (type: Type): string => type.fullName.replace(/^\./, '');
 /** Bits in one number that tells which fields have come. */
 const BITS = 30;
 
-/** The writer as a function of its own; `open` names a field that holds members. */
-function compile(type: Type, open?: string): MembersWriter {
+/** The writer as a function of its own; of an open message one field holds members, and one is not shown. */
+function compile(type: Type, open: boolean): MembersWriter {
   if (type.oneofsArray.some((oneof) => oneof.fieldsArray.length > 1)) return notPlain;
   const fields = type.fieldsArray.map((field) => field.resolve());
   const seen =
@@ -86,7 +86,7 @@ function compile(type: Type, open?: string): MembersWriter {
     while (input.at < end) {
       const tag = input.uint32();
       switch (tag) {
-        ${fields.map((field, index) => caseOf(field, index, field.name === open)).join('\n')}
+        ${fields.map((field, index) => caseOf(field, index, open)).join('\n')}
         default: input.other(tag, end, known);
       }
     }
@@ -97,12 +97,13 @@ function compile(type: Type, open?: string): MembersWriter {
   return new Function('below', 'known', 'notPlain', `"use strict"; return ${text};`)(below, known, notPlain) as MembersWriter;
 }
 
-function caseOf(field: Field, index: number, isOpenContent: boolean): string {
+function caseOf(field: Field, index: number, open: boolean): string {
   const wire = wireOf(field);
   const tag = tagOf(field.id, field.map ? LENGTH_DELIMITED : wire);
   const [word, bit] = [`s${Math.floor(index / BITS)}`, 1 << (index % BITS)];
   const once = `if (${word} & ${bit}) notPlain(); ${word} |= ${bit};`;
-  if (isOpenContent) return `case ${tag}: { ${once} input.copyMembers(end); break; }`;
+  if (open && field.name === storedVersionField) return `case ${tag}: { ${once} input.bytes(end); break; }`;
+  if (open && field.name === 'content') return `case ${tag}: { ${once} input.copyMembers(end); break; }`;
   const { resolvedType } = field;
   if (field.options?.[INLINE] && resolvedType instanceof protobuf.Type)
     return `case ${tag}: { ${once} below[${index}](input, end, out); break; }`;

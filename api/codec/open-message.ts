@@ -1,5 +1,7 @@
 import { isTooDeep, tooDeepText } from '../meta/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../meta/merge-patch.ts';
+import { field, LENGTH_DELIMITED } from './wire-format.ts';
+import { WireReader } from './wire-reader.ts';
 
 /**
  * The message of all kinds that users add. In memory such an object is its metadata as a message, and beside it its
@@ -11,6 +13,23 @@ export const openMessage = 'berth.apiextensions.v1.CustomObject';
 interface Closed {
   readonly metadata?: object;
   readonly content?: Uint8Array;
+}
+
+/** The field that says which version the stored object is in. The in-memory form and JSON are without it. */
+export const storedVersionField = 'storedVersion';
+const STORED_VERSION = 3;
+
+/** The version that the encoded object says that it is in; empty where it says none. */
+export function storedVersionOf(bytes: Uint8Array): string {
+  const reader = new WireReader(bytes);
+  while (reader.next())
+    if (reader.number === STORED_VERSION && reader.wire === LENGTH_DELIMITED) return Buffer.from(reader.value()).toString();
+  return '';
+}
+
+/** The encoded object, which says none, with the version that it is in. */
+export function withStoredVersion(bytes: Uint8Array, version: string): Buffer {
+  return Buffer.concat([bytes, field(STORED_VERSION, Buffer.from(version))]);
 }
 
 /** Members that the content cannot have: they stand beside it. */

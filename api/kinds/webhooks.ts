@@ -63,7 +63,8 @@ function checkVersions(out: Violations, at: string, versions: readonly string[])
     out.push(notSupported(at, versions.join(', '), [REVIEW_VERSION]));
 }
 
-function checkClientConfig(out: Violations, at: string, { url, service, caBundle }: WebhookClientConfig): void {
+/** Where a webhook is: Kubernetes' rules. */
+export function checkClientConfig(out: Violations, at: string, { url, service, caBundle }: WebhookClientConfig): void {
   if (!url && !service) out.push(required(at, 'exactly one of url and service'));
   if (url && service) out.push(invalidValue(at, 'url, service', 'exactly one of url and service is required'));
   if (url) checkUrl(out, `${at}.url`, url);

@@ -50,7 +50,8 @@ async function start(more: Partial<CustomKindsOptions> = {}): Promise<() => Prom
     runFeed({ storage, caches: server.caches, log }, resolve, stopping.signal).catch(reject);
   });
   const { registry, addKind, removeKind } = server;
-  const options = { registry, log, now: () => new Date(0), addKind, removeKind, ...more };
+  const targetOf = server.webhookTargets.of;
+  const options = { registry, log, now: () => new Date(0), targetOf, addKind, removeKind, ...more };
   return new CustomKinds(options).begin(stopping.signal);
 }
 

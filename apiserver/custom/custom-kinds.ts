@@ -7,12 +7,15 @@ import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import { finalizers } from '../../api/meta/well-known.ts';
+import type { TargetOf } from '../admission/webhooks/webhook-table.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { Registry } from '../registry/registry.ts';
 import { serverContext } from '../registry/server-context.ts';
+import type { StoredVersions } from '../registry/stored-versions.ts';
 import { type StorageClock, systemStorageClock } from '../storage/clock.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
+import { KindVersions } from './conversion/kind-versions.ts';
 import { readSchema } from './definition-admission.ts';
 import { DefinitionTable } from './definition-table.ts';
 import { emptyKind, isEmptied } from './empty-kind.ts';
@@ -26,7 +29,10 @@ export interface CustomKindsOptions {
   readonly now: () => Date;
   /** Of the waits before something is tried again. */
   readonly clock?: StorageClock;
-  addKind(kind: Kind): Promise<void>;
+  /** How conversion webhooks are reached. */
+  readonly targetOf: TargetOf;
+  /** Serves a kind whose objects are stored so. */
+  addKind(kind: Kind, versions?: StoredVersions): Promise<void>;
   removeKind(kind: Kind): Promise<void>;
 }
 
@@ -54,6 +60,7 @@ export class CustomKinds {
   readonly #options: CustomKindsOptions;
   readonly #definitions: KindStore;
   readonly #table = new DefinitionTable();
+  readonly #versions = new Map<string, KindVersions>();
   readonly #served = new Map<string, Served>();
   /** The ids of kinds that come back in another preferred version. */
   readonly #held = new Map<string, string>();
@@ -144,6 +151,8 @@ export class CustomKinds {
     if (!definition) {
       this.#options.registry.stores.release(this.#held.get(name));
       this.#held.delete(name);
+      this.#versions.get(name)?.close();
+      this.#versions.delete(name);
       return;
     }
     const { status, metadata } = definition;
@@ -174,7 +183,11 @@ export class CustomKinds {
     const [first, ...others] = servedVersions(definition, (version) => this.#schemaOf(name, version));
     const before = this.#served.get(name);
     if (before && before.store.kind.apiVersion === first.apiVersion) {
-      registry.stores.setVersions(before.store, this.#adopt(before, [first, ...others]).slice(1));
+      const kinds = this.#adopt(before, [first, ...others]);
+      const versions = this.#versionsOf(name, definition, before.kinds);
+      if (versions) before.store.versions.of = versions;
+      else delete before.store.versions.of;
+      registry.stores.setVersions(before.store, kinds.slice(1));
       return;
     }
     if (before) {
@@ -183,11 +196,11 @@ export class CustomKinds {
       this.#held.set(name, before.store.id);
       await this.#unserve(name);
     }
-    await addKind(first);
+    const kinds = new Map([first, ...others].map((kind) => [kind.apiVersion, kind]));
+    await addKind(first, this.#versionsOf(name, definition, kinds));
     this.#held.delete(name);
     const store = registry.stores.get(kindId(first))!;
     registry.stores.setVersions(store, others);
-    const kinds = new Map([first, ...others].map((kind) => [kind.apiVersion, kind]));
     const isUsed = before?.isUsed === true || store.cache.size > 0;
     const served: Served = { uid: definition.metadata?.uid ?? '', store, kinds, isUsed, leave: () => leave() };
     const look = (): void => {
@@ -201,6 +214,13 @@ export class CustomKinds {
     };
     const leave = store.cache.observe({ reset: look, event });
     this.#served.set(name, served);
+  }
+
+  /** How the objects of a definition are stored now. */
+  #versionsOf(name: string, definition: CustomResourceDefinition, kinds: ReadonlyMap<string, Kind>): StoredVersions | undefined {
+    const known = this.#versions.get(name) ?? new KindVersions(this.#options.targetOf);
+    this.#versions.set(name, known);
+    return known.of(definition, (apiVersion) => kinds.get(apiVersion));
   }
 
   /** Gives the versions as they are served now. */

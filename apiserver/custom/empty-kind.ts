@@ -2,6 +2,7 @@ import { isNotFound } from '../../api/errors/index.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { serverContext } from '../registry/server-context.ts';
+import { untouchedStore } from '../registry/stored-versions.ts';
 import { placeOf } from '../watch/entry.ts';
 
 /** Deletions that are under way together; between two batches the server attends to other kinds, or stops. */
@@ -14,7 +15,8 @@ export const EMPTY_BATCH = 100;
 export async function emptyKind(store: KindStore, after?: string): Promise<string | undefined> {
   await store.fresh();
   const keys = store.cache.range(store.keyPrefix, after).slice(0, EMPTY_BATCH);
-  await Promise.all(keys.map(({ key }) => remove(store, key)));
+  const untouched = untouchedStore(store);
+  await Promise.all(keys.map(({ key }) => remove(untouched, key)));
   return keys.at(-1)?.key;
 }
 

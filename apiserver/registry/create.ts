@@ -93,7 +93,19 @@ async function prepare(store: KindStore, admission: Admission, source: NewObject
   if (judgeOf(store, source.context)) await validateAllotted(store, { object, allotted }, source.context);
   const demand = store.demandOf(object);
   const isGenerated = name === '' && generateName !== '';
-  return { at, bytes: store.encode(object), warnings, awaitsDisk, demand, allotted, isGenerated };
+  const encoded = store.stored(object);
+  const bytes = encoded instanceof Promise ? await encodedOf(encoded, allotted) : encoded;
+  return { at, bytes, warnings, awaitsDisk, demand, allotted, isGenerated };
+}
+
+/** What was allotted is given back where the object cannot be stored. */
+async function encodedOf(encoded: Promise<Buffer>, allotted: Planned | undefined): Promise<Buffer> {
+  try {
+    return await encoded;
+  } catch (error) {
+    allotted?.cancel();
+    throw error;
+  }
 }
 
 interface Admitting {

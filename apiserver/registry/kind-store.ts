@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { storeQuantities } from '../../api/codec/canonical.ts';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
-import { type ApiError, alreadyExists, type ErrorSubject, notFound, outdated, unavailable } from '../../api/errors/index.ts';
+import { alreadyExists, type ErrorSubject, notFound, outdated } from '../../api/errors/index.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import { groupOf, keyPrefixOf } from '../../api/kinds/identity.ts';
 import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { DynamicAdmission } from '../admission/dynamic.ts';
 import type { Allocator } from '../allocation/allocator.ts';
-import { checkWrite } from '../storage/checks.ts';
 import type { Storage, StoredObject, Write } from '../storage/storage.ts';
 import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
 import type { Entry } from '../watch/entry.ts';
@@ -21,7 +20,7 @@ import { turnOfLarge } from './large-turns.ts';
 import { type Demand, type Planned, settlingBoth } from './ledger.ts';
 import { entriesAfter, keepManagers } from './managed-fields.ts';
 import { hasGenerations, isAnotherWish, isFinished, type Origin } from './metadata.ts';
-import { tooManyOthers, translated, translateStorageError } from './storage-errors.ts';
+import { cacheBehind, checkStorable, tooManyOthers, translated, translateStorageError } from './storage-errors.ts';
 import type { StoreEnvironment } from './store-environment.ts';
 import {
   type NewObject,
@@ -32,6 +31,7 @@ import {
   URGENT_VERBS,
   type Versions,
 } from './store-values.ts';
+import { type StoredVersions, shownBytes } from './stored-versions.ts';
 import { type ChangeOptions, type Current, checkWriter, type WriteContext } from './write-context.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -67,6 +67,8 @@ export class KindStore {
   private readonly environment: StoreEnvironment;
   private readonly allocator: Allocator | undefined;
   private readonly writers = new WriteQueue();
+  /** How objects are stored whose definition has several versions; absent: all are in one. */
+  readonly versions: { of?: StoredVersions } = {};
   /** In one object, which the versions of a kind share: see store-version.ts. */
   private readonly acknowledged = { revision: 0 };
 
@@ -114,7 +116,7 @@ export class KindStore {
   async fresh(): Promise<void> {
     const { revision } = this.acknowledged;
     if (this.cache.revision >= revision || (await this.cache.reached(revision, FRESH_TIMEOUT_MS))) return;
-    throw this.behind();
+    throw cacheBehind(this.kind);
   }
 
   /** The newest version, or undefined. */
@@ -126,7 +128,7 @@ export class KindStore {
   /** A version to start a change from. The first time it may be the cache's, which may be old: see `newest`. */
   async current(at: ObjectName, again: boolean): Promise<Current> {
     if (!this.mayExist(at)) throw notFound(this.subject(at));
-    const found = again ? await this.newest(at) : (this.cache.get(this.key(at)) ?? (await this.stored(at)));
+    const found = again ? await this.newest(at) : (this.cache.get(this.key(at)) ?? (await this.onDisk(at)));
     if (!found) throw notFound(this.subject(at));
     return found;
   }
@@ -137,9 +139,9 @@ export class KindStore {
    * readers are shown, for the same reason.
    */
   private async newest(at: ObjectName): Promise<Current | undefined> {
-    const stored = await this.stored(at);
+    const stored = await this.onDisk(at);
     if (!stored) return this.read(at);
-    if (!(await this.cache.reached(stored.revision, FRESH_TIMEOUT_MS))) throw this.behind();
+    if (!(await this.cache.reached(stored.revision, FRESH_TIMEOUT_MS))) throw cacheBehind(this.kind);
     return stored;
   }
 
@@ -148,12 +150,8 @@ export class KindStore {
     return (await this.newest(at))?.revision !== current.revision;
   }
 
-  private behind(): ApiError {
-    return unavailable(`cannot read ${this.kind.plural}: the watch cache does not show the last write yet, try again`);
-  }
-
   /** What is on the disk; the cache may not show it yet. */
-  private stored(at: ObjectName): Promise<StoredObject | undefined> {
+  private onDisk(at: ObjectName): Promise<StoredObject | undefined> {
     return translated(this.subject(at), this.storage.get(this.key(at)));
   }
 
@@ -175,6 +173,11 @@ export class KindStore {
     return encodeMessage(this.kind.message, object);
   }
 
+  /** As it is stored. Only an object that a webhook converts has to be waited for. */
+  stored(object: AnyObject, replaces?: Uint8Array): Buffer | Promise<Buffer> {
+    return this.versions.of?.stored(this.encode(object), this.kind, replaces) ?? this.encode(object);
+  }
+
   /** Completes a version by what no two objects may have: see Allocator. The caller cancels what it gets in the end. */
   allot(at: ObjectName, next: AnyObject, dryRun: boolean, previous?: AnyObject): Planned | undefined {
     return this.allocator?.allot({ key: this.key(at), subject: this.subject(at), next, previous, dryRun });
@@ -193,7 +196,7 @@ export class KindStore {
     checkObjectCount(this.kind, this.cache);
     this.environment.ledger?.check({ key: this.key(at), bytes, demand }, this.subject(at), this.cache);
     const write = this.write(at, bytes, context, 'create');
-    this.checkStorable(at, write);
+    checkStorable(this.subject(at), this.key(at), write);
     return Buffer.from(write.bytes);
   }
 
@@ -202,7 +205,7 @@ export class KindStore {
     const { at, bytes, demand, allotted } = object;
     if (context.dryRun) {
       const imagined = this.imagine(object, context);
-      if (await this.stored(at)) throw alreadyExists(this.subject(at));
+      if (await this.onDisk(at)) throw alreadyExists(this.subject(at));
       return imagined;
     }
     const usual = this.write(at, bytes, context, 'create');
@@ -216,7 +219,7 @@ export class KindStore {
       const store = () => this.storage.create(planned.key, write);
       const done = await this.attempt(at, store, write, settlingBoth(allotted, ledger?.reserve(planned, this.cache)));
       if (done) return done;
-      if (await this.stored(at)) throw alreadyExists(this.subject(at));
+      if (await this.onDisk(at)) throw alreadyExists(this.subject(at));
     }
     throw tooManyOthers(this.subject(at));
   }
@@ -229,7 +232,8 @@ export class KindStore {
    */
   async change(at: ObjectName, options: ChangeOptions): Promise<Buffer> {
     const { context } = options;
-    if (context.dryRun || (context.admitted && this.dynamic?.mayWait(this.kind))) return this.repeatChange(at, options, false);
+    const mayWait = (context.admitted && this.dynamic?.mayWait(this.kind)) || this.versions.of?.mayWait;
+    if (context.dryRun || mayWait) return this.repeatChange(at, options, false);
     const key = this.key(at);
     const turn = this.writers.enter(key, context);
     if (turn) await turn;
@@ -254,7 +258,8 @@ export class KindStore {
     const turn = turnOfLarge(this.cache.get(this.key(at))?.bytes.length);
     if (turn) await turn;
     const current = await this.current(at, again);
-    const previous = this.decode(current);
+    const bytes = this.versions.of?.mayWait ? await shownBytes(this, current.bytes, this.key(at)) : current.bytes;
+    const previous = this.decode({ ...current, bytes });
     let next: AnyObject | 'remove';
     let allotted: Planned | undefined;
     try {
@@ -279,21 +284,23 @@ export class KindStore {
     options: ChangeOptions,
   ): Promise<Buffer | undefined> {
     if (!options.setsManagers) keepManagers(next, previous);
-    if (isFinished(this.kind, next)) return this.tryRemove(at, current, this.encode(next), options.context);
-    if (isDeepStrictEqual(next, previous)) {
+    if (isFinished(this.kind, next)) return this.tryRemove(at, current, await this.stored(next, current.bytes), options.context);
+    if (isDeepStrictEqual(next, previous) && !this.versions.of?.isStale(current.bytes)) {
       const confirmed = await this.confirm(at, current, again);
       if (confirmed) options.context.audited?.unchanged();
       return confirmed;
     }
     this.stamp(next, previous, options);
-    const write = this.changing(at, { current, previous, next }, options);
+    const encoded = this.stored(next, current.bytes);
+    const bytes = encoded instanceof Promise ? await encoded : encoded;
+    const write = this.changing(at, { current, previous, next, bytes }, options);
     const { verb } = options;
     const { ledger } = this.environment;
     const demand = ledger?.demandOf?.(this.kind, next, verb);
     const planned = { key: this.key(at), bytes: write.bytes, replaces: current, verb, demand };
     if (!options.context.exceedsLimits && !UNBOUNDED_VERBS.has(verb)) ledger?.check(planned, this.subject(at), this.cache);
     if (options.context.dryRun) {
-      this.checkStorable(at, write);
+      checkStorable(this.subject(at), this.key(at), write);
       return stampResourceVersion(write.bytes, String(current.revision));
     }
     checkWriter(options.context, this.environment.terms);
@@ -332,7 +339,7 @@ export class KindStore {
     bytes: Uint8Array,
     context: WriteContext,
   ): Promise<Buffer | undefined> {
-    const write = this.write(at, withoutResourceVersion(this.kind.message, bytes), context, 'delete');
+    const write = this.write(at, withoutResourceVersion(bytes), context, 'delete');
     if (context.dryRun) return stampResourceVersion(write.bytes, String(current.revision));
     checkWriter(context, this.environment.terms);
     return this.attempt(at, () => this.storage.delete(this.key(at), current.revision, write), write);
@@ -372,21 +379,12 @@ export class KindStore {
     return stampResourceVersion(write.bytes, String(revision));
   }
 
-  /** What the store would refuse, for writes that do not get there. */
-  private checkStorable(at: ObjectName, write: Write): void {
-    try {
-      checkWrite(this.key(at), write);
-    } catch (error) {
-      throw translateStorageError(error, this.subject(at));
-    }
-  }
-
   /**
    * A small write that awaits the disk, as a Lease's new holder does, goes on while the disk is full: without it
    * nothing would lead.
    */
-  private changing(at: ObjectName, { current, previous, next }: Versions, { context, verb }: ChangeOptions): Write {
-    const write = this.write(at, this.encode(next), context, verb, current.bytes);
+  private changing(at: ObjectName, { current, previous, next, bytes }: Versions, { context, verb }: ChangeOptions): Write {
+    const write = this.write(at, bytes, context, verb, current.bytes);
     if (!this.kind.awaitsDisk?.(next, previous)) return write;
     return { ...write, awaitsDisk: true, urgent: write.urgent === true || write.bytes.length <= SMALL_BYTES };
   }

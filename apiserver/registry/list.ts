@@ -11,6 +11,7 @@ import { versionGone } from './find-version.ts';
 import type { KindStore } from './kind-store.ts';
 import { parseMatch, requireHistory } from './resource-version.ts';
 import { translated } from './storage-errors.ts';
+import { shownEntries } from './stored-versions.ts';
 
 export interface ListRequest {
   readonly namespace: string;
@@ -35,6 +36,8 @@ const TURN_MS = 5;
 const OBJECTS_PER_LOOK = 32;
 /** How many objects are read from the log at a time. */
 const STORED_BATCH = 500;
+/** How many objects are brought into another version before the next of them are looked at. */
+const SHOWN_AT_ONCE = 100;
 /** How long a list waits for a version that has not come yet. */
 const FUTURE_TIMEOUT_MS = 3_000;
 
@@ -94,7 +97,7 @@ async function readPage(
 ) {
   try {
     const source = await chooseSource(store, selection, question, options);
-    return { source, page: await fillPage(selection, source, bounds) };
+    return { source, page: await fillPage(selection, shownSource(store, source), bounds) };
   } catch (error) {
     if (!options.continue || !isExpired(error)) throw error;
     const { after } = decodeContinue(options.continue, question);
@@ -103,6 +106,17 @@ async function readPage(
       continueToken: encodeContinue({ revision: PRESENT, after }, question),
     });
   }
+}
+
+/** The same source in the version of the store: where a webhook converts, as far as the page reaches. */
+function shownSource(store: KindStore, source: Source): Source {
+  if (!store.versions.of?.mayWait) return source;
+  async function* shown(): AsyncIterable<readonly Entry[]> {
+    for await (const entries of source.entries)
+      for (let from = 0; from < entries.length; from += SHOWN_AT_ONCE)
+        yield shownEntries(store, entries.slice(from, from + SHOWN_AT_ONCE));
+  }
+  return { ...source, entries: shown() };
 }
 
 /** In a token: the version of the moment in which it is used. */

@@ -13,6 +13,7 @@ import { checkIdentity, type PatchInput, readPatch, readPatched } from './patch.
 import { isLenient, leftOutWarnings } from './prune.ts';
 import { getObject } from './registry.ts';
 import type { StoreResult } from './store-values.ts';
+import { shownBytes } from './stored-versions.ts';
 import { checkUid, requireName } from './update.ts';
 import type { WriteContext } from './write-context.ts';
 
@@ -31,7 +32,7 @@ export function formOf(store: KindStore, subresource: string | undefined): Kind 
 /** Reads how many pods an object wants and has. Throws INVALID_ARGUMENT for a kind that cannot be scaled. */
 export async function getScale(store: KindStore, at: ObjectName, request: GetRequest): Promise<StoreResult> {
   requireScaling(store);
-  return answerScale(store, (await getObject(store, at, request)).bytes);
+  return answerScale(store, (await getObject(store, at, request)).bytes, at);
 }
 
 /** Changes how many pods an object wants. With a resourceVersion only if that is current, without one in any case. */
@@ -43,7 +44,7 @@ export async function updateScale(store: KindStore, sent: AnyObject, context: Wr
     return scaled(store, previous, sent as Scale);
   };
   const bytes = await store.change(at, { context, verb: 'update-scale', resourceVersion, compute });
-  return { ...answerScale(store, bytes), warnings: leftOutWarnings(context.leftOut, context.fieldValidation) };
+  return { ...(await answerScale(store, bytes)), warnings: leftOutWarnings(context.leftOut, context.fieldValidation) };
 }
 
 /** The same by a patch of the Scale. */
@@ -66,7 +67,7 @@ export async function patchScale(store: KindStore, input: PatchInput, context: W
   };
   const resourceVersion = typeof metadata.resourceVersion === 'string' ? metadata.resourceVersion : undefined;
   const bytes = await store.change(input.at, { context, verb: 'patch-scale', resourceVersion, compute });
-  return { ...answerScale(store, bytes), warnings };
+  return { ...(await answerScale(store, bytes)), warnings };
 }
 
 /** The object with the replicas of a Scale, validated as every update of it is. */
@@ -77,8 +78,9 @@ function scaled(store: KindStore, previous: AnyObject, { spec }: Scale): AnyObje
 }
 
 /** The Scale of an object that was read or written. */
-export function answerScale(store: KindStore, bytes: Buffer): StoreResult {
-  const object = decodeMessage<AnyObject>(store.kind.message, bytes);
+export async function answerScale(store: KindStore, bytes: Buffer, at?: ObjectName): Promise<StoreResult> {
+  const shown = await shownBytes(store, bytes, at && store.key(at));
+  const object = decodeMessage<AnyObject>(store.kind.message, shown);
   const scale = scaleOf({ scale: requireScaling(store) }, object);
   return { bytes: encodeMessage(scaleKind.message, scale), warnings: [], form: scaleKind as Kind };
 }

@@ -8,6 +8,8 @@ import {
   outdated,
   unavailable,
 } from '../../api/errors/index.ts';
+import { checkWrite } from '../storage/checks.ts';
+import type { Write } from '../storage/storage.ts';
 import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
 
 const translations = {
@@ -51,6 +53,19 @@ export async function translated<T>(subject: ErrorSubject, call: Promise<T>): Pr
   }
 }
 
+/** Throws what the store would refuse, for writes that do not get there. */
+export function checkStorable(subject: ErrorSubject, key: string, write: Write): void {
+  try {
+    checkWrite(key, write);
+  } catch (error) {
+    throw translateStorageError(error, subject);
+  }
+}
+
 /** What a write gets that others were faster than, time and again. */
 export const tooManyOthers = (subject: ErrorSubject): ApiError =>
   outdated(subject, 'too many others change it at the same time: try again');
+
+/** What a read gets while the feed hangs. */
+export const cacheBehind = ({ plural }: { readonly plural: string }): ApiError =>
+  unavailable(`cannot read ${plural}: the watch cache does not show the last write yet, try again`);

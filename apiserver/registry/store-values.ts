@@ -42,7 +42,10 @@ export interface NextVersion {
   readonly again: boolean;
 }
 
-export type Versions = Pick<NextVersion, 'current' | 'previous' | 'next'>;
+/** The same, with the next version as it is stored. */
+export interface Versions extends Pick<NextVersion, 'current' | 'previous' | 'next'> {
+  readonly bytes: Buffer;
+}
 
 /** What goes on while the disk is full: only with it does space come back. */
 export const URGENT_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'update-status', 'patch-status', 'apply-status']);

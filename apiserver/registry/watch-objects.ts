@@ -1,8 +1,9 @@
 import { badRequest } from '../../api/errors/index.ts';
 import type { ListOptions } from '../../api/generated/types.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import type { EventFormat } from '../watch/event-format.ts';
 import { compileSelection } from '../watch/selection.ts';
-import { WatchSource } from '../watch/watch-source.ts';
+import { type ConvertedView, WatchSource } from '../watch/watch-source.ts';
 import type { KindStore } from './kind-store.ts';
 import { awaitVersion } from './list.ts';
 import { parseVersion } from './resource-version.ts';
@@ -36,7 +37,17 @@ export async function prepareWatch(
   else if (version > 0) await store.cache.reached(version, FUTURE_TIMEOUT_MS);
   const revision = version > 0 ? version : undefined;
   const start = { revision, initialEvents, initialBookmark: options.sendInitialEvents === true };
-  return { hasInitial: initialEvents, open: () => new WatchSource(store.cache, selection, format, start) };
+  return { hasInitial: initialEvents, open: () => new WatchSource(store.cache, selection, format, start, viewOf(store)) };
+}
+
+/** A definition may get a webhook, or lose it, while its objects are watched. */
+function viewOf({ versions, kind }: KindStore): (() => ConvertedView | undefined) | undefined {
+  if (!isCustom(kind)) return undefined;
+  return () => {
+    const { of } = versions;
+    if (!of?.mayWait) return undefined;
+    return { known: (entry) => of.known(entry, kind), convert: (entries) => of.shown(entries, kind) };
+  };
 }
 
 /** Only the present can be asked for "at least as new as"; what comes after a version is always all of it. */

@@ -5,6 +5,7 @@ import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import type { LogLevelControl } from '../../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { DynamicAdmission } from '../admission/dynamic.ts';
+import type { WebhookTargets } from '../admission/webhooks/webhook-targets.ts';
 import type { Audit } from '../audit/audit.ts';
 import { AccountTokens } from '../authn/accounts/account-tokens.ts';
 import type { TokenKeys } from '../authn/accounts/token-keys.ts';
@@ -56,6 +57,8 @@ export interface ApiServerOptions {
   readonly registry: Registry;
   /** Where the webhooks of users are put among the rules; absent: none are called. */
   readonly dynamic?: DynamicAdmission | undefined;
+  /** Hears how webhooks are reached, for those that convert. */
+  readonly webhookTargets?: WebhookTargets | undefined;
   readonly sums: NodeSums;
   readonly tokens: TokenTable;
   /** What signs tokens of service accounts. */
@@ -113,7 +116,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     server.addService(definition, implementation);
   };
   const core = createCore(options, calls);
-  if (options.dynamic) addWebhooks(options.dynamic, { registry, tunnels: core.tunnels, metrics, random: options.random });
+  const { dynamic, random, webhookTargets } = options;
+  if (dynamic) addWebhooks(dynamic, { registry, tunnels: core.tunnels, metrics, random, webhookTargets });
   const names = [...coreNames];
   const special = specialMethods(options, core, calls);
   registry.stores.follow((store) => {

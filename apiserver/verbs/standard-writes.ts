@@ -18,6 +18,7 @@ import { isLenient } from '../registry/prune.ts';
 import { formOf, isScale, patchScale, updateScale } from '../registry/scale.ts';
 import type { StoreResult } from '../registry/store-values.ts';
 import { asStored, servedBytes, servedKind, versionWarnings } from '../registry/store-version.ts';
+import { shownBytes } from '../registry/stored-versions.ts';
 import { updateObject, updateStatus, updateSubresource } from '../registry/update.ts';
 import type { CallContext } from './call-context.ts';
 import { AuthorizedWrite, deleteWriteOptions, fieldValidationOf } from './call-write.ts';
@@ -63,7 +64,8 @@ export abstract class StandardWrite extends AuthorizedWrite implements PreparedW
 
   /** The answer in the form that was asked for; the audit log hears of it, where it wants to. */
   private async answer(done: Promise<StoreResult>): Promise<StoreResult> {
-    const { bytes, warnings, form, isRemoved, isCreated = false } = await done;
+    const { bytes: stored, warnings, form, isRemoved, isCreated = false } = await done;
+    const bytes = form || !this.store.versions.of ? stored : await shownBytes(this.store, stored, this.store.key(this.at));
     const kind = form ?? this.store.kind;
     if (this.audited?.wantsResponse) this.audited.response(toJson(kind, decodeMessage<ApiObject>(kind.message, bytes)));
     if (!this.#form) return { bytes, warnings };

@@ -25,6 +25,7 @@ import { listObjects, MAX_PAGE_BYTES } from '../registry/list.ts';
 import { getObject, type Registry } from '../registry/registry.ts';
 import { getScale } from '../registry/scale.ts';
 import { servedBytes, servedKind, storedSelection, versionWarnings } from '../registry/store-version.ts';
+import { shownBytes } from '../registry/stored-versions.ts';
 import { prepareWatch } from '../registry/watch-objects.ts';
 import { systemBatchClock } from '../watch/event-batcher.ts';
 import type { EventFormat } from '../watch/event-format.ts';
@@ -100,7 +101,8 @@ export class Verbs {
     return {
       run: async () => {
         await this.past.checkExact(request, access, call);
-        const { bytes } = await getObject(store, at, request);
+        const found = await getObject(store, at, request);
+        const bytes = store.versions.of ? await shownBytes(store, found.bytes, found.key) : found.bytes;
         if (!form) return { bytes };
         return { bytes: form.encode(servedKind(store), servedBytes(store, bytes)), warnings: versionWarnings(store) };
       },

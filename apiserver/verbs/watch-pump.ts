@@ -59,6 +59,7 @@ class Pump {
   private ended = false;
   private started = false;
   private greeted = false;
+  private converting = false;
   private leave: () => void = () => {};
   /** Instants of the ticker's clock. */
   private endAt = 0;
@@ -104,11 +105,25 @@ class Pump {
       this.greet();
       if (this.ended) return;
       if (this.source.lost) this.cutOff();
+      else if (this.source.waits) this.convert();
       else if (this.source.pending && this.inFlight < this.options.limits.inFlight) this.options.turns.add(this.wake);
     } catch (error) {
       this.end(error);
     }
   };
+
+  /** Asks the webhook that converts what comes next; one that fails ends the watch, and the client resumes. */
+  private convert(): void {
+    if (this.converting) return;
+    this.converting = true;
+    this.source.convert().then(
+      () => {
+        this.converting = false;
+        if (!this.ended) this.wake();
+      },
+      (error: unknown) => this.end(error),
+    );
+  }
 
   private tick(now: number): void {
     const { limits, bookmarks } = this.options;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { WireError } from '../../api/codec/wire-format.ts';
 import type { Pod } from '../../api/generated/types.ts';
-import { metadataBytes, stampResourceVersion } from './stamp-resource-version.ts';
+import { metadataBytes, stampResourceVersion, withoutResourceVersion } from './stamp-resource-version.ts';
 
 const text = fc.string({ minLength: 1, maxLength: 300 });
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
@@ -31,6 +31,17 @@ test('stamping is what decoding, setting and encoding would give, byte for byte'
       const stamped = stampResourceVersion(bytes, String(revision));
       expect(stamped.equals(encodeMessage('berth.core.v1.Pod', expected))).toBe(true);
       expect(decodeMessage('berth.meta.v1.ObjectMeta', metadataBytes(stamped))).toEqual(expected.metadata);
+    }),
+  );
+});
+
+test('without a version they are what decoding, removing and encoding would give', () => {
+  fc.assert(
+    fc.property(pod, (value) => {
+      const bytes = encodeMessage('berth.core.v1.Pod', clean(value));
+      const expected = decodeMessage<Pod>('berth.core.v1.Pod', bytes);
+      delete expected.metadata?.resourceVersion;
+      expect(Buffer.from(withoutResourceVersion(bytes)).equals(encodeMessage('berth.core.v1.Pod', expected))).toBe(true);
     }),
   );
 });

@@ -1,7 +1,5 @@
-import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { fieldSize, LENGTH_DELIMITED, writeFieldHeader } from '../../api/codec/wire-format.ts';
 import { WireReader } from '../../api/codec/wire-reader.ts';
-import type { ApiObject } from '../../api/kinds/kind.ts';
 
 const METADATA = 1;
 const RESOURCE_VERSION = 6;
@@ -80,10 +78,19 @@ export function resourceVersionOf(bytes: Uint8Array): string {
   return '';
 }
 
-/** An encoded object of this message without its resourceVersion: stored bytes carry none. */
-export function withoutResourceVersion(message: string, bytes: Uint8Array): Uint8Array {
-  if (resourceVersionOf(bytes) === '') return bytes;
-  const object = decodeMessage<ApiObject>(message, bytes);
-  delete object.metadata?.resourceVersion;
-  return encodeMessage(message, object);
+/** An encoded object without its resourceVersion, without decoding it: stored bytes carry none. */
+export function withoutResourceVersion(bytes: Uint8Array): Uint8Array {
+  const metadata = findMetadata(bytes);
+  if (!metadata || resourceVersionOf(bytes) === '') return bytes;
+  const { kept, length } = planSplice(bytes, metadata);
+  const before = metadata.tagStart;
+  const out = Buffer.allocUnsafe(before + fieldSize(length) + bytes.length - metadata.end);
+  out.set(bytes.subarray(0, before));
+  let at = writeFieldHeader(out, before, METADATA, length);
+  for (const { start, end } of kept) {
+    out.set(bytes.subarray(start, end), at);
+    at += end - start;
+  }
+  out.set(bytes.subarray(metadata.end), at);
+  return out;
 }

@@ -28,6 +28,16 @@ const FRAME_BYTES = 64 * 1024;
  */
 const SCANNED_PER_TURN = 500;
 
+/** The objects of a kind whose versions a webhook converts, as a watch shows them. */
+export interface ConvertedView {
+  /** Undefined where the webhook has to be asked. */
+  known(entry: Entry): Entry | undefined;
+  convert(entries: readonly Entry[]): Promise<readonly Entry[]>;
+}
+
+/** So many objects are converted before they are looked at. */
+const CONVERTED_AT_ONCE = 100;
+
 /** The object of the DELETED event when an object leaves a watcher's selection: the old state with the new version. */
 const leaving = new WeakMap<CacheEvent, Entry>();
 
@@ -46,12 +56,23 @@ export class WatchSource {
   private sequence: number;
   private first = true;
   private closed = false;
+  private readonly view: (() => ConvertedView | undefined) | undefined;
+  /** What has to be converted before the next event can be looked at, and what was. */
+  private unconverted: readonly Entry[] | undefined;
+  private converted: ReadonlyMap<Entry, Entry> = new Map();
 
   /**
    * Shares what it encodes until `close`. Throws OUT_OF_RANGE when the events after `start.revision` are no longer
-   * kept.
+   * kept. `view`: how objects are converted at the moment.
    */
-  constructor(cache: KindCache, selection: Selection, format: EventFormat, start: WatchStart) {
+  constructor(
+    cache: KindCache,
+    selection: Selection,
+    format: EventFormat,
+    start: WatchStart,
+    view?: () => ConvertedView | undefined,
+  ) {
+    this.view = view;
     this.cache = cache;
     this.selection = selection;
     this.format = format;
@@ -84,6 +105,20 @@ export class WatchSource {
     return this.sequence < this.cache.ring.firstSequence;
   }
 
+  /** Whether `convert` comes next: the webhook has to be asked for what is to come. */
+  get waits(): boolean {
+    return this.unconverted !== undefined;
+  }
+
+  /** Converts what comes next, for `next`. Throws what the webhook's failure is. */
+  async convert(): Promise<void> {
+    const entries = this.unconverted ?? [];
+    const view = this.view?.();
+    const shown = view ? await view.convert(entries) : entries;
+    this.converted = new Map(entries.map((entry, i) => [entry, shown[i]!]));
+    this.unconverted = undefined;
+  }
+
   /** Whether the objects that were there at the beginning are still to come. */
   get hasInitial(): boolean {
     return this.initial !== undefined;
@@ -95,7 +130,7 @@ export class WatchSource {
    * OUT_OF_RANGE when it fell behind.
    */
   next(): Buffer | undefined {
-    if (!this.pending) return undefined;
+    if (!this.pending || this.waits) return undefined;
     const bytes = this.initial ? this.nextInitial() : this.endInitial !== undefined ? this.nextEnd() : this.nextEvents();
     if (bytes) this.first = false;
     return bytes;
@@ -112,7 +147,12 @@ export class WatchSource {
     const entries = this.initial ?? [];
     const end = Math.min(entries.length, this.initialAt + SCANNED_PER_TURN);
     while (this.initialAt < end && size < FRAME_BYTES) {
-      const entry = entries[this.initialAt++]!;
+      const entry = this.shown(entries[this.initialAt]!);
+      if (!entry) {
+        this.unconverted = entries.slice(this.initialAt, this.initialAt + CONVERTED_AT_ONCE);
+        break;
+      }
+      this.initialAt++;
       if (!this.selection.matches(entry)) continue;
       const bytes = this.format.encode(entry, this.first && events.length === 0);
       events.push({ type: 'ADDED', field: this.format.field, bytes });
@@ -132,7 +172,7 @@ export class WatchSource {
     if (this.lost) throw tooOld(this.cache);
     const { ring, frames, touched } = this.cache;
     const { pinned } = this.selection;
-    if (pinned && touched.isUntouched(pinned.field, pinned.value, this.sequence)) {
+    if (pinned && !this.view?.() && touched.isUntouched(pinned.field, pinned.value, this.sequence)) {
       this.sequence = ring.endSequence;
       return undefined;
     }
@@ -151,7 +191,11 @@ export class WatchSource {
     let next = this.sequence;
     const end = Math.min(ring.endSequence, next + SCANNED_PER_TURN);
     for (; next < end && size < FRAME_BYTES; next++) {
-      const event = ring.at(next)!;
+      const event = this.shownEvent(ring.at(next)!);
+      if (!event) {
+        this.unconverted = this.entriesFrom(next);
+        break;
+      }
       const type = visibleType(this.selection, event);
       if (!type) continue;
       const entry = type === 'DELETED' && event.type !== 'DELETED' ? leavingEntry(event) : event.entry;
@@ -159,7 +203,35 @@ export class WatchSource {
       events.push({ type, field: this.format.field, bytes });
       size += bytes.length;
     }
-    return { bytes: events.length > 0 ? encodeFrame(events) : undefined, next, full: next < ring.endSequence };
+    const full = next < ring.endSequence && next > this.sequence;
+    return { bytes: events.length > 0 ? encodeFrame(events) : undefined, next, full };
+  }
+
+  private shown(entry: Entry): Entry | undefined {
+    const view = this.view?.();
+    return view ? (this.converted.get(entry) ?? view.known(entry)) : entry;
+  }
+
+  private shownEvent(event: CacheEvent): CacheEvent | undefined {
+    if (!this.view?.() || !event.entry.key.startsWith(this.selection.prefix)) return event;
+    const entry = this.shown(event.entry);
+    // What an object was matters to selectors alone.
+    const previous = event.previous && !this.selection.everything ? this.shown(event.previous) : event.previous;
+    if (!entry || (event.previous && !previous)) return undefined;
+    return { ...event, entry, previous };
+  }
+
+  /** What the next events are of; what is known already costs nothing. */
+  private entriesFrom(sequence: number): readonly Entry[] {
+    const { ring } = this.cache;
+    const found: Entry[] = [];
+    for (let at = sequence; at < ring.endSequence && found.length < CONVERTED_AT_ONCE; at++) {
+      const { entry, previous } = ring.at(at)!;
+      if (!entry.key.startsWith(this.selection.prefix)) continue;
+      found.push(entry);
+      if (previous && !this.selection.everything) found.push(previous);
+    }
+    return found;
   }
 
   private encodeBookmark(revision: number, endsInitialEvents: boolean): Buffer {

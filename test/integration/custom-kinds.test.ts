@@ -51,7 +51,7 @@ describe('a CustomResourceDefinition', () => {
     ['of a group without a dot', { metadata: { name: 'crontabs.example' }, spec: { group: 'example' } }, 'spec.group'],
     ['with a schema that is no object', { schema: { type: 'string' } }, 'spec.versions[0].schema.openAPIV3Schema.type'],
     ['with two storage versions', { versions: 2 }, 'spec.versions'],
-    ['with a webhook', { spec: { conversion: { strategy: 'Webhook' } } }, 'spec.conversion.strategy'],
+    ['with a webhook that is nowhere', { spec: { conversion: { strategy: 'Webhook' } } }, 'spec.conversion.webhook.clientConfig'],
   ])('%s is refused with the path', async (_title, change, path) => {
     await expect(server.client.objects.create('CustomResourceDefinition', definitionOf(change))).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',

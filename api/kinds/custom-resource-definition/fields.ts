@@ -1,4 +1,4 @@
-import { type FieldSupportTable, refused, works } from '../field-support.ts';
+import { type FieldSupportTable, works } from '../field-support.ts';
 import { metadataFields } from '../metadata-fields.ts';
 
 /** What Berth does with each field of a CustomResourceDefinition. */
@@ -9,7 +9,7 @@ export const customResourceDefinitionFields: FieldSupportTable = {
   'spec.scope': works,
   'spec.versions[]': works,
   'spec.conversion.strategy': works,
-  'spec.conversion.webhook': refused('versions are converted by the strategy "None", which changes apiVersion alone'),
+  'spec.conversion.webhook': works,
   'spec.preserveUnknownFields': works,
   status: works,
 };

@@ -5,6 +5,9 @@ import type {
   CustomResourceDefinitionVersion,
 } from '../../generated/types.ts';
 
+/** The versions of ConversionReview that the server speaks. */
+export const conversionReviewVersions: readonly string[] = ['v1', 'v1beta1'];
+
 /** The version that objects are stored in. */
 export function storageVersionOf(spec: CustomResourceDefinitionSpec | undefined): CustomResourceDefinitionVersion | undefined {
   return spec?.versions?.find(({ storage }) => storage);

@@ -1,6 +1,7 @@
 import type { FieldViolation } from '../../errors/api-error.ts';
 import { duplicate, forbidden, invalidValue, required } from '../../errors/violations.ts';
 import type {
+  CustomResourceConversion,
   CustomResourceDefinition,
   CustomResourceDefinitionNames,
   CustomResourceDefinitionSpec,
@@ -12,7 +13,9 @@ import { labelNameError, subdomainNameError } from '../../meta/names.ts';
 import { checkOneOf, checkRequired, checkRule, type Violations } from '../checks.ts';
 import { plainPath } from '../custom/plain-path.ts';
 import { checkFieldSupport, lazyFieldSupport } from '../field-support.ts';
+import { checkClientConfig } from '../webhooks.ts';
 import { customResourceDefinitionFields } from './fields.ts';
+import { conversionReviewVersions as known } from './meaning.ts';
 
 const support = lazyFieldSupport('berth.apiextensions.v1.CustomResourceDefinition', customResourceDefinitionFields);
 
@@ -34,19 +37,35 @@ export function validateCustomResourceDefinition(definition: CustomResourceDefin
   checkOneOf(out, 'spec', '.scope', spec.scope, ['Namespaced', 'Cluster']);
   checkNames(out, names);
   checkVersions(out, spec);
-  checkOneOf(out, 'spec', '.conversion.strategy', spec.conversion?.strategy, ['None', 'Webhook']);
-  if (spec.conversion?.strategy === 'Webhook')
-    out.push(
-      forbidden(
-        'spec.conversion.strategy',
-        'conversion by a webhook is not served yet: use "None", which changes apiVersion alone',
-      ),
-    );
+  checkConversion(out, spec.conversion);
   if (spec.preserveUnknownFields)
     out.push(
       invalidValue('spec.preserveUnknownFields', true, 'must be false: set x-kubernetes-preserve-unknown-fields in the schema'),
     );
   return [...out, ...checkFieldSupport(support(), definition).violations];
+}
+
+function checkConversion(out: Violations, { strategy, webhook }: CustomResourceConversion = {}): void {
+  const at = 'spec.conversion';
+  checkOneOf(out, at, '.strategy', strategy, ['None', 'Webhook']);
+  if (strategy !== 'Webhook') {
+    if (webhook) out.push(forbidden(`${at}.webhook`, 'should not be set when strategy is not set to Webhook'));
+    return;
+  }
+  const { clientConfig, conversionReviewVersions = [] } = webhook ?? {};
+  if (!clientConfig) out.push(required(`${at}.webhook.clientConfig`, 'required when strategy is set to Webhook'));
+  else checkClientConfig(out, `${at}.webhook.clientConfig`, clientConfig);
+  checkReviewVersions(out, `${at}.webhook.conversionReviewVersions`, conversionReviewVersions);
+}
+
+function checkReviewVersions(out: Violations, at: string, versions: readonly string[]): void {
+  if (versions.length === 0) out.push(required(at, `one of ${known.join(', ')} at least`));
+  for (const [i, version] of versions.entries()) {
+    checkRule(out, at, `[${i}]`, version, labelNameError(version));
+    if (versions.indexOf(version) < i) out.push(duplicate(`${at}[${i}]`, version));
+  }
+  if (versions.length > 0 && !versions.some((version) => known.includes(version)))
+    out.push(invalidValue(at, versions.join(', '), `must include at least one of ${known.join(', ')}`));
 }
 
 function checkGroup(out: Violations, group: string): void {

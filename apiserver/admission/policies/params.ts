@@ -5,6 +5,7 @@ import { labelSelectorMatches } from '../../../api/meta/labels.ts';
 import type { JsonObject } from '../../../api/meta/merge-patch.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
 import type { KindStores } from '../../registry/kind-stores.ts';
+import { shownEntries } from '../../registry/stored-versions.ts';
 import { type Entry, labelsOf } from '../../watch/entry.ts';
 import type { AdmissionAttributes } from '../dynamic.ts';
 
@@ -49,7 +50,7 @@ export async function readParams(
   if (kind.namespaced && namespace === '')
     return { error: `paramRef.namespace is needed: ${attributes.kind.plural} have no namespace to take it from` };
   await store.fresh();
-  const found = entriesOf(store, namespace, ref);
+  const found = await shownEntries(store, entriesOf(store, namespace, ref));
   if (found.length > MOST_PARAMS)
     return { error: `more than ${MOST_PARAMS} ${kind.plural} have the labels of paramRef.selector` };
   if (found.length > 0) return { list: found.map((entry) => forms.of(store, entry)) };

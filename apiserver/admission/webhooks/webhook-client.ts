@@ -25,15 +25,26 @@ const DIAL_MS = 30_000;
 /** More than a patch of the largest object takes, as base64. */
 const MOST_BYTES = 3 * 1024 * 1024;
 
+export interface WebhookClientOptions {
+  /** Of an answer. */
+  readonly mostBytes: number;
+  /** What failures of the call begin with. */
+  readonly prefix: string;
+}
+
+const admission: WebhookClientOptions = { mostBytes: MOST_BYTES, prefix: 'failed to call webhook: ' };
+
 /** Calls one webhook over HTTPS, with connections that are kept. */
 export class WebhookClient {
   readonly #target: WebhookTarget;
   readonly #places = new Places(MOST_CALLS);
   readonly #agent: Agent;
+  readonly #options: WebhookClientOptions;
   #isClosed = false;
 
-  constructor(target: WebhookTarget) {
+  constructor(target: WebhookTarget, options = admission) {
     this.#target = target;
+    this.#options = options;
     const { hostname } = new URL(target.url);
     const servername = hostname.replace(/^\[|\]$/g, '');
     this.#agent = new Agent({
@@ -53,8 +64,7 @@ export class WebhookClient {
    * time is over, the connection or its TLS fails, the answer is another status than 200 or too large.
    */
   async call(makeText: () => string, timeoutMs: number, signal?: AbortSignal): Promise<string> {
-    const post = (why: string): WebhookFailure =>
-      new WebhookFailure(`failed to call webhook: Post "${this.#target.url}": ${why}`);
+    const post = (why: string): WebhookFailure => new WebhookFailure(`${this.#options.prefix}Post "${this.#target.url}": ${why}`);
     const ended = new AbortController();
     const late = (): void => ended.abort(post(`no answer within ${seconds(timeoutMs)} (timeoutSeconds)`));
     const gone = (): void => ended.abort(signal?.reason);
@@ -100,7 +110,7 @@ export class WebhookClient {
         'content-length': Buffer.byteLength(text),
       };
       const sent: ClientRequest = request(url, { method: 'POST', agent: this.#agent, headers, signal }, (response) => {
-        readAnswer(response).then(resolve, (error: unknown) => {
+        readAnswer(response, this.#options.mostBytes).then(resolve, (error: unknown) => {
           sent.destroy();
           reject(error);
         });
@@ -118,7 +128,7 @@ class StaleConnection extends Error {
   override readonly name = 'StaleConnection';
 }
 
-async function readAnswer(response: IncomingMessage): Promise<string> {
+async function readAnswer(response: IncomingMessage, mostBytes: number): Promise<string> {
   const { statusCode = 0, statusMessage = '' } = response;
   if (statusCode !== 200)
     throw new WebhookFailure(`the webhook answered with status ${statusCode} ${statusMessage.slice(0, 80)}`);
@@ -126,7 +136,7 @@ async function readAnswer(response: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const piece of response as AsyncIterable<Buffer>) {
     bytes += piece.length;
-    if (bytes > MOST_BYTES) throw new WebhookFailure(`the answer has more than ${MOST_BYTES} bytes`);
+    if (bytes > mostBytes) throw new WebhookFailure(`the answer has more than ${mostBytes} bytes`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');

@@ -16,6 +16,10 @@ export interface CustomObject__Input {
    * All other members but apiVersion and kind, as a JSON object. Written by the client.
    */
   'content'?: (Buffer | Uint8Array | string);
+  /**
+   * The version that the stored object is in, where the definition has several; not in JSON. Written by the API server.
+   */
+  'storedVersion'?: (string);
 }
 
 /**
@@ -31,4 +35,8 @@ export interface CustomObject {
    * All other members but apiVersion and kind, as a JSON object. Written by the client.
    */
   'content'?: (Buffer);
+  /**
+   * The version that the stored object is in, where the definition has several; not in JSON. Written by the API server.
+   */
+  'storedVersion'?: (string);
 }

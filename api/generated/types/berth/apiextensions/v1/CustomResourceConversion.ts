@@ -8,7 +8,7 @@ import type { WebhookConversion__Input as _berth_apiextensions_v1_WebhookConvers
  */
 export interface CustomResourceConversion__Input {
   /**
-   * "None" (the default): only apiVersion changes. "Webhook" is refused. Written by the client.
+   * "None" (the default): only apiVersion changes. "Webhook": a program of yours converts. Written by the client.
    */
   'strategy'?: (string);
   /**
@@ -22,7 +22,7 @@ export interface CustomResourceConversion__Input {
  */
 export interface CustomResourceConversion {
   /**
-   * "None" (the default): only apiVersion changes. "Webhook" is refused. Written by the client.
+   * "None" (the default): only apiVersion changes. "Webhook": a program of yours converts. Written by the client.
    */
   'strategy'?: (string);
   /**
