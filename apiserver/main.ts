@@ -1,6 +1,6 @@
 import { once, setMaxListeners } from 'node:events';
 import { MetricsRegistry } from '../api/metrics/index.ts';
-import { repairServices } from './allocation/repair-services.ts';
+import { keepServiceAddresses } from './allocation/service-addresses.ts';
 import { anyOf, BootstrapTokens } from './authn/bootstrap-tokens.ts';
 import { certifiedHosts, keepControlPlaneServices } from './control-plane.ts';
 import { openListeners } from './listeners.ts';
@@ -58,7 +58,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
     for (const each of [sums, tokens, policies]) each?.observe();
     loops.push(feed.ended, ...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     await ensureObjects(registry, options.controllerRules);
-    await repairServices(registry, allocator, log);
+    loops.push(...(await keepServiceAddresses({ registry, allocator }, options, inner.signal)));
     const groups = await startGroups({ registry, log, addKind, removeKind, targetOf: webhookTargets.of }, inner.signal);
     loops.push(...groups.ended, runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
     await listenUntil({

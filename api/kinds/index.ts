@@ -19,6 +19,7 @@ import { horizontalPodAutoscaler } from './horizontal-pod-autoscaler/kind.ts';
 import { groupKindOf, groupOf } from './identity.ts';
 import { ingress } from './ingress/kind.ts';
 import { ingressClass } from './ingress-class/kind.ts';
+import { ipAddress } from './ip-address/kind.ts';
 import { job } from './job/kind.ts';
 import type { Kind, ObjectOf } from './kind.ts';
 import { lease } from './lease/kind.ts';
@@ -46,6 +47,7 @@ import { runtimeClass } from './runtime-class/kind.ts';
 import { secret } from './secret/kind.ts';
 import { service } from './service/kind.ts';
 import { serviceAccount } from './service-account/kind.ts';
+import { serviceCidr } from './service-cidr/kind.ts';
 import { statefulSet } from './stateful-set/kind.ts';
 import { storageClass } from './storage-class/kind.ts';
 import { validatingAdmissionPolicy } from './validating-admission-policy/kind.ts';
@@ -74,6 +76,8 @@ const all = [
   networkPolicy,
   ingress,
   ingressClass,
+  serviceCidr,
+  ipAddress,
   configMap,
   secret,
   serviceAccount,

@@ -148,9 +148,9 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly scale?: Scaling<T>;
   /**
    * How a name must look: "subdomain" (dots allowed, 253 characters), "label" (63 characters), "path" (what can stand
-   * between two slashes, e.g. "system:node").
+   * between two slashes, e.g. "system:node"), "ip" (an IP address).
    */
-  readonly nameRule: 'subdomain' | 'label' | 'path';
+  readonly nameRule: 'subdomain' | 'label' | 'path' | 'ip';
   /**
    * Removes the fields that objects of the kind do not have, in place, and gives their paths. Absent: the codec refuses
    * those.

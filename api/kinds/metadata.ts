@@ -1,7 +1,14 @@
 import type { FieldViolation } from '../errors/api-error.ts';
 import { forbidden, invalidValue, required, tooLong } from '../errors/violations.ts';
 import type { ObjectMeta } from '../generated/types.ts';
-import { labelNameError, labelValueError, pathNameError, qualifiedNameError, subdomainNameError } from '../meta/names.ts';
+import {
+  ipNameError,
+  labelNameError,
+  labelValueError,
+  pathNameError,
+  qualifiedNameError,
+  subdomainNameError,
+} from '../meta/names.ts';
 import { finalizers } from '../meta/well-known.ts';
 import type { Kind } from './kind.ts';
 
@@ -12,6 +19,7 @@ const nameRules = {
   label: labelNameError,
   subdomain: subdomainNameError,
   path: pathNameError,
+  ip: ipNameError,
 } satisfies Record<Kind['nameRule'], (name: string) => string | undefined>;
 
 /** Whether a name may be an object's name by the kind's rule; undefined when it may, else the rule. */
@@ -39,6 +47,7 @@ export function validateMetadata(kind: Pick<Kind, 'nameRule' | 'namespaced'>, me
 
 /** A prefix may end with a dash: what is drawn comes behind it. */
 function generateNameError(kind: Pick<Kind, 'nameRule'>, prefix: string): string | undefined {
+  if (kind.nameRule === 'ip') return 'names of this kind are addresses, which are not generated: give metadata.name';
   return nameError(kind, prefix.replace(/-$/, 'a'));
 }
 

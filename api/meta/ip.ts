@@ -33,3 +33,60 @@ export function isAddressRange(text: string): boolean {
   const version = ipVersion(address);
   return version !== 0 && rest.length === 0 && /^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128);
 }
+
+/**
+ * The usual form of an IP address, in which equal addresses are equal texts; undefined for any other text. That of an
+ * IPv4 address in IPv6's form is the IPv4 address.
+ */
+export function canonicalIp(text: string): string | undefined {
+  const version = ipVersion(text);
+  if (version !== 6) return version === 4 ? text : undefined;
+  const groups = groupsOf(text);
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff)
+    return groups
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 0xff])
+      .join('.');
+  return shortened(groups);
+}
+
+/** The same of a range, whose address is that of the network. */
+export function canonicalRange(text: string): string | undefined {
+  if (!isAddressRange(text)) return undefined;
+  const [address = '', length = ''] = text.split('/');
+  const bits = Number(length);
+  if (ipVersion(address) === 6) return `${shortened(masked(groupsOf(address), bits, 16))}/${bits}`;
+  return `${masked(address.split('.').map(Number), bits, 8).join('.')}/${bits}`;
+}
+
+/** The eight numbers of an IPv6 address. */
+function groupsOf(text: string): number[] {
+  const [head = [], tail] = text.split('::').map((half) => (half === '' ? [] : half.split(':').flatMap(numbersOf)));
+  return tail ? [...head, ...new Array<number>(GROUPS - head.length - tail.length).fill(0), ...tail] : head;
+}
+
+function numbersOf(group: string): number[] {
+  if (!group.includes('.')) return [Number.parseInt(group, 16)];
+  const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number);
+  return [a * 256 + b, c * 256 + d];
+}
+
+/** The numbers with all bits behind the first `bits` cleared; each has `width` of them. */
+function masked(numbers: readonly number[], bits: number, width: number): number[] {
+  return numbers.map((number, i) => {
+    const cleared = width - Math.min(Math.max(bits - i * width, 0), width);
+    return (number >> cleared) << cleared;
+  });
+}
+
+/** RFC 5952: the longest run of zeros, the first of several, is left out. */
+function shortened(groups: readonly number[]): string {
+  let [at, length] = [0, 1];
+  for (let start = 0; start < GROUPS; start++) {
+    let end = start;
+    while (groups[end] === 0) end++;
+    if (end - start > length) [at, length] = [start, end - start];
+  }
+  const text = (part: readonly number[]): string => part.map((group) => group.toString(16)).join(':');
+  return length > 1 ? `${text(groups.slice(0, at))}::${text(groups.slice(at + length))}` : text(groups);
+}

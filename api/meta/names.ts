@@ -1,3 +1,5 @@
+import { canonicalIp } from './ip.ts';
+
 // Every check answers undefined when the text is good, else the rule in words, to stand behind "must ..." or a value.
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -37,6 +39,13 @@ export function pathNameError(text: string): Rule {
   if (text.length > SUBDOMAIN_MAX) return `must have at most ${SUBDOMAIN_MAX} characters`;
   if (text === '.' || text === '..') return 'must not be "." or ".."';
   return PATH_NAME.test(text) ? undefined : 'must consist of printable ASCII characters without spaces, "/" and "%"';
+}
+
+/** An IP address in its usual form, so that no two names are the same address. */
+export function ipNameError(text: string): Rule {
+  const canonical = canonicalIp(text);
+  if (canonical === undefined) return 'must be an IP address, as in "10.43.0.7" or "fd00::7"';
+  return canonical === text ? undefined : `must be written as "${canonical}"`;
 }
 
 /** A key of labels, annotations, taints, conditions: an optional subdomain and "/", then 63 characters. */

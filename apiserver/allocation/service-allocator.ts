@@ -1,14 +1,16 @@
 import { ApiError, type FieldViolation, invalid } from '../../api/errors/index.ts';
 import { invalidValue } from '../../api/errors/violations.ts';
 import type { Service, ServiceSpec } from '../../api/generated/types.ts';
-import { isKind } from '../../api/kinds/index.ts';
+import { keyPrefixOf } from '../../api/kinds/identity.ts';
+import { isKind, kindNamed } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { addressLabels, addressManager } from '../../api/meta/address-objects.ts';
 import { addressNumber, addressText, isInRange } from '../../api/meta/address-range.ts';
 import { controlPlaneOffset, kubernetesOffset } from '../../api/meta/cluster-ranges.ts';
 import { controlPlaneService, kubernetesService } from '../../api/meta/control-plane.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import type { Planned } from '../registry/ledger.ts';
-import { type Entry, placeOf } from '../watch/entry.ts';
+import { type Entry, labelsOf, placeOf } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import type { Allocator, Allotment } from './allocator.ts';
 import { completeFamilies } from './families.ts';
@@ -39,7 +41,8 @@ interface Hold {
 /**
  * The cluster addresses and node ports of services, never given twice. Who has what is kept from the watch cache; a
  * write holds its numbers from the turn in which they are chosen, so that writes at once get different ones, and gives
- * them back when it fails. A deleted service has its numbers until the cache shows that it is gone.
+ * them back when it fails. A deleted service has its numbers until the cache shows that it is gone. An address that a
+ * client keeps by an IPAddress of its own is given to no service.
  */
 export class ServiceAllocator implements Allocator {
   readonly #ranges: ParsedServiceRanges;
@@ -57,13 +60,17 @@ export class ServiceAllocator implements Allocator {
     this.#ports = new NumberPool(ranges.ports);
   }
 
-  /** Begins to follow the cache of services; that of another kind is passed over. The returned function ends it. */
+  /**
+   * Begins to follow the cache of services, or of IPAddresses; that of another kind is passed over. The returned
+   * function ends it.
+   */
   observe(cache: KindCache): () => void {
+    if (isKind(cache.kind, 'IPAddress')) return this.#observeAddresses(cache);
     if (!isKind(cache.kind, 'Service')) return () => {};
     this.#cache = cache;
     return cache.observe({
       reset: (entries) => {
-        for (const key of [...this.#shown.keys()]) this.#show(key, undefined);
+        this.#forgetAll(cache);
         for (const entry of entries) cache.attempt(entry.key, () => this.#show(entry.key, numbersIn(cache, entry)));
         for (const key of [...this.#holds.keys()]) this.#release(key, cache.lastChange());
       },
@@ -72,6 +79,29 @@ export class ServiceAllocator implements Allocator {
         this.#release(entry.key, revision);
       },
     });
+  }
+
+  #observeAddresses(cache: KindCache): () => void {
+    const show = (entry: Entry): void => this.#show(entry.key, this.#keptBy(entry));
+    return cache.observe({
+      reset: (entries) => {
+        this.#forgetAll(cache);
+        for (const entry of entries) cache.attempt(entry.key, () => show(entry));
+      },
+      event: ({ type, entry }) => (type === 'DELETED' ? this.#show(entry.key, undefined) : show(entry)),
+    });
+  }
+
+  /** The address of the range that an IPAddress keeps; undefined for those of the services themselves. */
+  #keptBy(entry: Entry): ServiceNumbers | undefined {
+    const number = addressNumber(placeOf(entry.key).name);
+    if (number === undefined || !this.#addresses.contains(number)) return undefined;
+    return labelsOf(entry)[addressLabels.managedBy] === addressManager ? undefined : { addresses: [number], ports: [] };
+  }
+
+  #forgetAll({ kind }: KindCache): void {
+    const prefix = keyPrefixOf(kind);
+    for (const key of [...this.#shown.keys()]) if (key.startsWith(prefix)) this.#show(key, undefined);
   }
 
   /** How many addresses and node ports have a holder. */
@@ -87,9 +117,10 @@ export class ServiceAllocator implements Allocator {
     ] as const;
     for (const [pool, what, textOf, range] of pools) {
       for (const [number, holders] of pool.claims()) {
-        const services = holders.map(named).join(' and ');
-        if (holders.length > 1) yield `the ${what} ${textOf(number)} is that of the services ${services}`;
-        if (!pool.contains(number)) yield `the ${what} ${textOf(number)} of ${services} is outside of ${range}`;
+        const services = holders.filter((key) => !key.startsWith(addressPrefix)).map(named);
+        const all = services.join(' and ');
+        if (services.length > 1) yield `the ${what} ${textOf(number)} is that of the services ${all}`;
+        if (services.length > 0 && !pool.contains(number)) yield `the ${what} ${textOf(number)} of ${all} is outside of ${range}`;
       }
     }
   }
@@ -180,7 +211,7 @@ export class ServiceAllocator implements Allocator {
 
   #takenBy(pool: NumberPool, number: number, key: string): string | undefined {
     const holder = pool.otherHolder(number, key);
-    return holder === undefined ? undefined : `is taken by the service ${named(holder)}`;
+    return holder === undefined ? undefined : `is taken by ${holderText(holder)}`;
   }
 
   /** Chooses what is missing. */
@@ -253,6 +284,12 @@ export class ServiceAllocator implements Allocator {
 
 function numbersIn({ decoder }: KindCache, entry: Entry): ServiceNumbers {
   return numbersOf((decoder.decode(entry) as Service).spec);
+}
+
+const addressPrefix = keyPrefixOf(kindNamed('IPAddress'));
+
+function holderText(key: string): string {
+  return key.startsWith(addressPrefix) ? `the IPAddress "${placeOf(key).name}"` : `the service ${named(key)}`;
 }
 
 function named(key: string): string {

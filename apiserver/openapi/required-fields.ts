@@ -65,7 +65,8 @@ const tables: Readonly<Record<string, string>> = {
   'discovery.v1': 'Endpoint addresses; EndpointSlice addressType endpoints; ForNode name; ForZone name',
   'events.v1': 'Event eventTime',
   'networking.v1': `HTTPIngressPath pathType backend; HTTPIngressRuleValue paths; IPBlock cidr;
-    IngressClassParametersReference kind name; IngressPortStatus port protocol; IngressServiceBackend name`,
+    IngressClassParametersReference kind name; IngressPortStatus port protocol; IngressServiceBackend name; IPAddressSpec parentRef;
+    ParentReference resource name`,
   'storage.v1': `CSIDriver spec; CSINode spec; CSINodeDriver name nodeID; CSINodeSpec drivers;
     CSIStorageCapacity storageClassName; StorageClass provisioner; TokenRequest audience; VolumeAttachment spec;
     VolumeAttachmentSpec attacher source nodeName; VolumeAttachmentStatus attached`,

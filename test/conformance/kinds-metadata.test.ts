@@ -134,7 +134,10 @@ forEveryKind((kind, subject) => {
     }
     const change = specChange[kind.kind];
     if (change) expect((await typed.patch(key('counted'), { spec: change })).metadata?.generation).toBe(2);
-    else expect(hasSpec && !['Namespace', 'CertificateSigningRequest', 'VolumeAttachment'].includes(kind.kind)).toBe(false);
+    else
+      expect(hasSpec && !['Namespace', 'CertificateSigningRequest', 'VolumeAttachment', 'ServiceCIDR'].includes(kind.kind)).toBe(
+        false,
+      );
   });
 
   test('fields that may not change are refused with their path', async () => {

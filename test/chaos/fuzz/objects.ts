@@ -56,6 +56,8 @@ const required: Readonly<Record<string, JsonObject>> = {
   NodeNetwork: { addresses: ['10.0.0.7'], podCIDRs: ['10.42.1.0/24'] },
   NetworkPolicy: { spec: { podSelector: selector, ingress: [{ from: [{ podSelector: {} }], ports: [{ port: 80 }] }] } },
   Ingress: { spec: { ingressClassName: 'a', defaultBackend: { service: { name: 'a', port: { number: 80 } } } } },
+  ServiceCIDR: { spec: { cidrs: ['10.44.0.0/16'] } },
+  IPAddress: { spec: { parentRef: { resource: 'services', namespace: 'a', name: 'a' } } },
   IngressClass: { spec: { controller: 'example.com/a' } },
   PodAddressSlice: { pods: [{ name: 'a', uid: 'u', labels: { app: 'web' }, podIPs: ['10.42.1.2'], nodeName: 'n' }] },
   PodDisruptionBudget: { spec: { minAvailable: 1, selector } },
@@ -71,7 +73,7 @@ const required: Readonly<Record<string, JsonObject>> = {
 /** An object that the server takes. */
 export function sampleOf(kind: Kind, name: string, namespace: string): JsonObject {
   const metadata = {
-    name,
+    name: kind.nameRule === 'ip' ? `10.44.0.${names.indexOf(name as (typeof names)[number]) + 1}` : name,
     labels: { app: 'web' },
     ...(kind.namespaced ? { namespace: kind.kind === 'Event' ? 'default' : namespace } : {}),
   };

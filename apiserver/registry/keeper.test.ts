@@ -1,0 +1,107 @@
+import pino from 'pino';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { notFound } from '../../api/errors/index.ts';
+import { kindNamed } from '../../api/kinds/index.ts';
+import type { StorageClock } from '../storage/clock.ts';
+import { KindCache } from '../watch/kind-cache.ts';
+import { Keeper, type KeeperOptions } from './keeper.ts';
+
+let stop = new AbortController();
+beforeEach(() => {
+  stop = new AbortController();
+});
+afterEach(() => stop.abort());
+
+/** Time that goes on when told; what waits is listed. */
+function createHands() {
+  const waiting: { readonly ms: number; readonly done: () => void }[] = [];
+  const clock: StorageClock = {
+    now: () => 0,
+    after(ms, done) {
+      const each = { ms, done };
+      waiting.push(each);
+      return () => void waiting.splice(waiting.indexOf(each), 1);
+    },
+  };
+  return { clock, waiting, go: () => waiting[0]?.done() };
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const log = pino({ level: 'silent' });
+
+function start(sync: KeeperOptions['sync'], more: Partial<KeeperOptions> = {}) {
+  const cache = new KindCache(kindNamed('Service'));
+  const hands = createHands();
+  const sources = [{ cache, keysOf: ({ key }: { key: string }) => [key] }];
+  const keeper = new Keeper({ what: 'it', sources, sync, clock: hands.clock, log, ...more });
+  return { cache, hands, keeper, ended: keeper.run(stop.signal) };
+}
+
+it('looks once at a key that changes several times meanwhile, and never twice at once', async () => {
+  const seen: string[] = [];
+  let finish = (): void => {};
+  const { cache } = start(
+    async (key) => {
+      seen.push(key);
+      await new Promise<void>((resolve) => (finish = resolve));
+      return false;
+    },
+    { workers: 4 },
+  );
+  for (let revision = 1; revision <= 3; revision++)
+    cache.apply({ type: 'put', key: 'a', bytes: Buffer.alloc(0), revision } as never);
+  await settled();
+  expect(seen).toEqual(['a']);
+  cache.apply({ type: 'put', key: 'a', bytes: Buffer.alloc(0), revision: 4 } as never);
+  await settled();
+  expect(seen).toEqual(['a']);
+  finish();
+  await settled();
+  expect(seen).toEqual(['a', 'a']);
+});
+
+it('looks at what was there before it, and waits after a write', async () => {
+  const seen: string[] = [];
+  const { keeper, hands } = start(
+    async (key) => {
+      seen.push(key);
+      return true;
+    },
+    { paceMs: 7 },
+  );
+  keeper.wake('a');
+  keeper.wake('b');
+  await settled();
+  expect([seen, hands.waiting.map(({ ms }) => ms)]).toEqual([['a'], [7]]);
+  hands.go();
+  await settled();
+  expect(seen).toEqual(['a', 'b']);
+});
+
+it('tries again later each time what fails, and soon what another write came before', async () => {
+  const errors: Error[] = [new Error('disk'), new Error('disk'), notFound({ kind: 'Service' })];
+  let looks = 0;
+  const { keeper, hands } = start(async () => {
+    looks++;
+    const error = errors.shift();
+    if (error) throw error;
+    return false;
+  });
+  keeper.wake('a');
+  const waits: (number | undefined)[] = [];
+  for (let i = 0; i < 3; i++) {
+    await settled();
+    waits.push(hands.waiting[0]?.ms);
+    hands.go();
+  }
+  await settled();
+  expect([waits, looks]).toEqual([[1_000, 2_000, 200], 4]);
+});
+
+it('ends with the signal, whether it waits or not', async () => {
+  const { ended, cache } = start(async () => false, { workers: 3 });
+  await settled();
+  stop.abort();
+  await ended;
+  cache.apply({ type: 'put', key: 'a', bytes: Buffer.alloc(0), revision: 1 } as never);
+});

@@ -1,0 +1,122 @@
+import type { Logger } from 'pino';
+import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
+import { pause, type StorageClock, systemStorageClock } from '../storage/clock.ts';
+import type { Entry } from '../watch/entry.ts';
+import type { KindCache } from '../watch/kind-cache.ts';
+
+/** By then the cache shows what came between. */
+const conflictRetryMs = 200;
+const firstRetryMs = 1_000;
+const mostRetryMs = 60_000;
+
+/** What wakes a keeper: a change of a kind. */
+export interface KeeperSource {
+  readonly cache: KindCache;
+  /** The keys on which an object bears. */
+  keysOf(entry: Entry): readonly string[];
+}
+
+export interface KeeperOptions {
+  /** For the log: "the IPAddresses of Services". */
+  readonly what: string;
+  readonly sources: readonly KeeperSource[];
+  /** Looks at a key, which is all that it is told, and writes what is missing. True: it wrote. */
+  sync(key: string): Promise<boolean>;
+  /** How many keys are looked at at once (1). */
+  readonly workers?: number;
+  /** A pause after each write (0): another writer of the object and this one do not keep the server busy. */
+  readonly paceMs?: number;
+  readonly clock?: StorageClock;
+  readonly log: Logger;
+}
+
+/**
+ * Keeps the server's own objects as they should be while others change. At most one look at a key is under way; what
+ * changes meanwhile is looked at again. What fails is logged and tried again, later each time.
+ */
+export class Keeper {
+  readonly #options: KeeperOptions;
+  readonly #due = new Set<string>();
+  readonly #busy = new Set<string>();
+  #waiting: (() => void)[] = [];
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at a key once the keeper runs. */
+  wake(key: string): void {
+    this.#due.add(key);
+    this.#waiting.shift()?.();
+  }
+
+  /** Until the signal aborts. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { sources, workers = 1 } = this.#options;
+    const leave = sources.map((source) => this.#follow(source));
+    const wakeAll = (): void => {
+      for (const resolve of this.#waiting.splice(0)) resolve();
+    };
+    signal.addEventListener('abort', wakeAll, { once: true });
+    try {
+      await Promise.all(Array.from({ length: workers }, () => this.#work(signal)));
+    } finally {
+      for (const each of leave) each();
+      signal.removeEventListener('abort', wakeAll);
+    }
+  }
+
+  #follow({ cache, keysOf }: KeeperSource): () => void {
+    const wakeFor = (entry: Entry): void => {
+      for (const key of keysOf(entry)) this.wake(key);
+    };
+    return cache.observe({
+      reset: (entries) => {
+        for (const entry of entries) cache.attempt(entry.key, () => wakeFor(entry));
+      },
+      event: ({ entry, previous }) => {
+        if (previous) wakeFor(previous);
+        wakeFor(entry);
+      },
+    });
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    const { what, sync, paceMs = 0, clock = systemStorageClock, log } = this.#options;
+    let retryMs = firstRetryMs;
+    while (!signal.aborted) {
+      const key = this.#take();
+      if (key === undefined) {
+        await new Promise<void>((resolve) => this.#waiting.push(resolve));
+        continue;
+      }
+      try {
+        const wrote = await sync(key);
+        retryMs = firstRetryMs;
+        if (wrote && paceMs > 0) await pause(paceMs, clock, signal);
+      } catch (error) {
+        this.#due.add(key);
+        if (isConflict(error) || isNotFound(error) || isAlreadyExists(error)) await pause(conflictRetryMs, clock, signal);
+        else {
+          log.warn({ err: error, key }, `cannot keep ${what}: trying again`);
+          await pause(retryMs, clock, signal);
+          retryMs = Math.min(2 * retryMs, mostRetryMs);
+        }
+      } finally {
+        this.#busy.delete(key);
+        if (this.#due.has(key)) this.#waiting.shift()?.();
+      }
+    }
+  }
+
+  /** A key that is due and not under way. */
+  #take(): string | undefined {
+    for (const key of this.#due) {
+      if (this.#busy.has(key)) continue;
+      this.#due.delete(key);
+      this.#busy.add(key);
+      return key;
+    }
+    return undefined;
+  }
+}
