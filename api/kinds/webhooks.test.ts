@@ -95,13 +95,6 @@ describe('a webhook', () => {
     ['a scope that is none', ruled({ scope: 'Node' }), [`${RULE}.scope`]],
   ])('with %s: %s', (_what, given, fields) => expect(fieldsOf(given)).toEqual(fields));
 
-  it('is told of calls that it will not see', () => {
-    const connects = webhook({ rules: [{ operations: ['CONNECT'], rule: pods }] });
-    expect(mutating.warnings?.({ webhooks: [webhook(), connects] })).toEqual([
-      expect.stringMatching(/^webhooks\[1\]\.rules: CONNECT/),
-    ]);
-  });
-
   it('has a name of its own in its configuration', () => {
     expect(fieldsOf(webhook(), webhook())).toEqual(['webhooks[1].name']);
   });

@@ -100,11 +100,3 @@ function checkService(out: Violations, at: string, { namespace, name, path, port
     if (why) out.push(invalidValue(`${at}.path`, path, why));
   }
 }
-
-/** What of the rules the server does not act on. */
-export function webhookWarnings(webhooks: readonly Webhook[]): string[] {
-  const isConnect = ({ rules = [] }: Webhook): boolean => rules.some(({ operations = [] }) => operations.includes('CONNECT'));
-  return webhooks.flatMap((webhook, i) =>
-    isConnect(webhook) ? [`webhooks[${i}].rules: CONNECT is not acted on: exec, attach and port-forward pass no webhook`] : [],
-  );
-}

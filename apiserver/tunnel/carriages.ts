@@ -9,12 +9,29 @@ import type {
   PodWriteFilesRequest,
 } from '../../api/generated/types.ts';
 import type { AccessVerb } from '../authz/attributes.ts';
+import type { ConnectionForm } from '../registry/admit-connection.ts';
 
 /** Names a pod, and a container of it or a port. */
 export interface StreamStart {
   readonly namespace?: string;
   readonly name?: string;
   readonly options?: { readonly container?: string; readonly ports?: readonly number[] };
+}
+
+/** How a method is asked of the rules that users add. */
+export interface AdmittedStream<Start> {
+  readonly form: ConnectionForm;
+  options(start: Start): object;
+  /** Options that rules have changed count for nothing: they stand for what Kubernetes has no words for. */
+  readonly fixed?: true;
+}
+
+const execForm = { subresource: 'exec', kind: 'PodExecOptions', message: 'berth.core.v1.PodExecOptions' } as const;
+
+/** Streams that come back where the client says nothing of them. */
+function streamsOf({ stdin, stdout = true, tty, stderr = !tty, container }: CommandOptions = {}): object {
+  const flags = Object.entries({ stdin, stdout, stderr, tty }).filter(([, value]) => value);
+  return { ...Object.fromEntries(flags), ...(container && { container }) };
 }
 
 /** How one method is carried by the agents' streams. */
@@ -26,6 +43,8 @@ export interface Carriage<Start extends StreamStart> {
   open(start: Start): Omit<Open, 'streamId' | 'podUid'>;
   /** The field of ServeRequest that holds what goes to the client. */
   readonly output: number;
+  /** Absent: no connection in Kubernetes' words. */
+  readonly admitted?: AdmittedStream<Start>;
   /** Throws INVALID_ARGUMENT for what no agent could serve. */
   check?(start: Start): void;
   /** The pod is meant, not a container of it. */
@@ -44,12 +63,15 @@ export type ExecStart = NonNullable<PodExecRequest['start']>;
 export type AttachStart = NonNullable<PodAttachRequest['start']>;
 export type PortForwardStart = NonNullable<PodPortForwardRequest['start']>;
 
+type CommandOptions = NonNullable<AttachStart['options']>;
+
 export const logs: Carriage<PodLogsRequest> = { verb: 'logs', open: (start) => ({ logs: start }), output: 2 };
 
 export const readFiles: Carriage<PodReadFilesRequest> = {
   verb: 'read-files',
   open: (start) => ({ readFiles: start }),
   output: 7,
+  admitted: { form: execForm, options: ({ options }) => streamsOf({ ...containerOf(options), stderr: false }), fixed: true },
   check: ({ options }) => checkPath(options?.path),
 };
 
@@ -60,6 +82,10 @@ export const exec: InputCarriage<ExecStart> = {
   open: (start) => ({ exec: start }),
   output: 3,
   input: 1,
+  admitted: {
+    form: execForm,
+    options: ({ options }) => ({ ...streamsOf(options), ...(options?.command && { command: options.command }) }),
+  },
   check({ options }) {
     if (!options?.command?.length) throw badRequest('exec: name the command to run');
   },
@@ -74,6 +100,10 @@ export const attach: InputCarriage<AttachStart> = {
   open: (start) => ({ attach: start }),
   output: 5,
   input: 2,
+  admitted: {
+    form: { subresource: 'attach', kind: 'PodAttachOptions', message: 'berth.core.v1.PodAttachOptions' },
+    options: ({ options }) => streamsOf(options),
+  },
 };
 
 export const portForward: InputCarriage<PortForwardStart> = {
@@ -83,6 +113,11 @@ export const portForward: InputCarriage<PortForwardStart> = {
   open: (start) => ({ portForward: start }),
   output: 6,
   input: 3,
+  admitted: {
+    form: { subresource: 'portforward', kind: 'PodPortForwardOptions', message: 'berth.core.v1.PodPortForwardOptions' },
+    options: ({ options }) => (options?.ports?.length ? { ports: options.ports } : {}),
+    fixed: true,
+  },
   wholePod: true,
   check({ options }) {
     const [port = 0, ...more] = options?.ports ?? [];
@@ -98,8 +133,17 @@ export const writeFiles: InputCarriage<NonNullable<PodWriteFilesRequest['start']
   open: (start) => ({ writeFiles: start }),
   output: 8,
   input: 4,
+  admitted: {
+    form: execForm,
+    options: ({ options }) => streamsOf({ ...containerOf(options), stdin: true, stdout: false, stderr: false }),
+    fixed: true,
+  },
   check: ({ options }) => checkPath(options?.path),
 };
+
+function containerOf(options: { readonly container?: string } | undefined): CommandOptions {
+  return options?.container ? { container: options.container } : {};
+}
 
 function checkPath(path: string | undefined): void {
   if (!path) throw badRequest('name a path in the container');

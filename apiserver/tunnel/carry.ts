@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/generated/types.ts';
+import { admitConnection } from '../registry/admit-connection.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import type { Carriage, StreamStart } from './carriages.ts';
@@ -28,20 +29,38 @@ export function authorizeStream<Start extends StreamStart>(carriage: Carriage<St
 }
 
 /**
- * Opens the stream of an authorized call: finds the pod and its container, and asks the agent of its node. Throws what
- * `findTarget`, `choose` and `Tunnels.open` throw.
+ * Opens the stream of an authorized call: asks the rules that users added, finds the pod and its container, and asks
+ * the agent of its node. Throws what `admitStream`, `findTarget`, `choose` and `Tunnels.open` throw.
  */
 export async function openStream<Start extends StreamStart>(
   { pods, tunnels }: StreamDeps,
   carriage: Carriage<Start>,
-  { start, context, choose = chooseContainer }: OpenWish<Start>,
+  { start: wanted, context, choose = chooseContainer }: OpenWish<Start>,
 ): Promise<OpenedStream> {
+  const start = await admitStream(pods, carriage, wanted, context);
   const { node, uid, pod } = await findTarget(pods, start);
   const choice = carriage.wholePod ? undefined : choose(pod, start.options?.container);
   const chosen = choice ? { ...start, options: { ...start.options, container: choice.container } } : start;
   const stream = await tunnels.open(node, { ...carriage.open(chosen), podUid: uid }, context);
   return { stream, note: choice?.note };
 }
+
+/** Judges a stream by the rules that users added, and gives it as these leave it. Throws the refusal. */
+export async function admitStream<Start extends StreamStart>(
+  pods: KindStore,
+  { admitted }: Pick<Carriage<Start>, 'admitted'>,
+  start: Start,
+  context: CallContext,
+): Promise<Start> {
+  if (!admitted) return start;
+  const { namespace = '', name = '' } = start;
+  const options = admitted.options(start);
+  const after = await admitConnection(pods, { namespace, name }, { form: admitted.form, options }, context);
+  return after === options || admitted.fixed ? start : { ...start, options: { ...noStreams, ...after } };
+}
+
+/** What a rule has left out of the options is not wanted. */
+const noStreams = { stdin: false, stdout: false, stderr: false, tty: false };
 
 export interface OpenWish<Start extends StreamStart> {
   readonly start: Start;

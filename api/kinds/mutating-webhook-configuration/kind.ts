@@ -2,7 +2,7 @@ import type { MutatingWebhookConfiguration } from '../../generated/types.ts';
 import { checkOneOf, type Violations } from '../checks.ts';
 import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
-import { checkWebhooks, defaultWebhook, webhookWarnings } from '../webhooks.ts';
+import { checkWebhooks, defaultWebhook } from '../webhooks.ts';
 import { mutatingWebhookConfigurationColumns } from './columns.ts';
 import { mutatingWebhookConfigurationFields } from './fields.ts';
 
@@ -36,7 +36,7 @@ export const mutatingWebhookConfiguration = defineKind<MutatingWebhookConfigurat
     return out;
   },
   validateUpdate: () => [],
-  warnings: (object) => [...fieldsOf(object), ...webhookWarnings(object.webhooks ?? [])],
+  warnings: fieldsOf,
   fields: mutatingWebhookConfigurationFields,
   selectableFields: {},
   columns: mutatingWebhookConfigurationColumns,

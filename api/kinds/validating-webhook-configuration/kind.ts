@@ -2,7 +2,7 @@ import type { ValidatingWebhookConfiguration } from '../../generated/types.ts';
 import type { Violations } from '../checks.ts';
 import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
-import { checkWebhooks, defaultWebhook, webhookWarnings } from '../webhooks.ts';
+import { checkWebhooks, defaultWebhook } from '../webhooks.ts';
 import { validatingWebhookConfigurationColumns } from './columns.ts';
 import { validatingWebhookConfigurationFields } from './fields.ts';
 
@@ -32,7 +32,7 @@ export const validatingWebhookConfiguration = defineKind<ValidatingWebhookConfig
     return out;
   },
   validateUpdate: () => [],
-  warnings: (object) => [...fieldsOf(object), ...webhookWarnings(object.webhooks ?? [])],
+  warnings: fieldsOf,
   fields: validatingWebhookConfigurationFields,
   selectableFields: {},
   columns: validatingWebhookConfigurationColumns,

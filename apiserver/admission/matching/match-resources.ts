@@ -64,8 +64,13 @@ export function namespaceMatches(
 }
 
 /** Whether the labels of the object match, as it was or as it will be: a change of labels leads around no rule. */
-export function objectMatches(selector: LabelSelector | undefined, { object, previous }: AdmissionAttributes): boolean {
+export function objectMatches(
+  selector: LabelSelector | undefined,
+  { object, previous, operation }: AdmissionAttributes,
+): boolean {
   if (selectsAll(selector)) return true;
+  // Options of a connection have no labels.
+  if (operation === 'CONNECT') return false;
   return [object, previous].some((each) => each !== undefined && labelSelectorMatches(selector, each.metadata?.labels));
 }
 

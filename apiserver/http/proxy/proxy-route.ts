@@ -1,5 +1,7 @@
+import { openMessage } from '../../../api/codec/open-message.ts';
 import { badRequest, unimplemented } from '../../../api/errors/index.ts';
 import type { AccessVerb } from '../../authz/attributes.ts';
+import { admitConnection } from '../../registry/admit-connection.ts';
 import type { KindStores } from '../../registry/kind-stores.ts';
 import type { Tunnels } from '../../tunnel/tunnels.ts';
 import type { HttpRequest } from '../http-call.ts';
@@ -43,7 +45,14 @@ export function proxyRoute({ store, target, request }: ResourceRequest, deps: Pr
       context.authorize({ verb, kind, namespace, name: target.name });
       const name = parseProxyName(kindNames[kind], target.name);
       const asked = readPath(request, store.kind.namespaced ? PARTS_IN_NAMESPACE : PARTS);
-      return { run: (way) => serve(kind, { namespace, name, ...asked }, deps, way) };
+      return {
+        run: async (way) => {
+          const options = asked.path === '' ? {} : { path: asked.path };
+          const form = { subresource: 'proxy', kind: `${kind}ProxyOptions`, message: openMessage };
+          await admitConnection(store, { namespace, name: target.name }, { form, options }, context);
+          await serve(kind, { namespace, name, ...asked }, deps, way);
+        },
+      };
     },
   };
 }

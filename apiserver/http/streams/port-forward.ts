@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws';
 import { badRequest } from '../../../api/errors/index.ts';
 import { portForward } from '../../tunnel/carriages.ts';
-import { authorizeStream, type StreamDeps } from '../../tunnel/carry.ts';
+import { admitStream, authorizeStream, type StreamDeps } from '../../tunnel/carry.ts';
 import { connectPod } from '../../tunnel/pod-connection.ts';
 import { findTarget } from '../../tunnel/stream-target.ts';
 import type { ResourceRequest } from '../resource-routes.ts';
@@ -47,6 +47,8 @@ async function forwardPorts(
   const upgrade = requireUpgrade(asked);
   const protocol = upgrade.isSpdy ? chooseProtocol(upgrade, [PROTOCOL]) : door.protocolOf(upgrade);
   const ports = upgrade.isSpdy || protocol === TUNNEL ? [] : portsOf(query);
+  const start = { namespace, name, options: { ports } };
+  await admitStream(pods, portForward, start, context);
   const { node, uid } = await findTarget(pods, { namespace, name }).catch(rejectUnassigned);
   const forwarding = {
     describe: (port: number, error: string) => `error forwarding port ${port} to pod ${name}, uid ${uid}: ${error}`,
