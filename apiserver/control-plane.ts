@@ -6,6 +6,7 @@ import {
   kubernetesAddressOf,
   kubernetesService,
 } from '../api/meta/control-plane.ts';
+import type { Aggregation } from './aggregation/aggregation.ts';
 import { parseServiceRanges } from './allocation/ranges.ts';
 import type { ServerOptions } from './options.ts';
 import type { HeldCertificates } from './pki/held-certificates.ts';
@@ -37,6 +38,8 @@ export interface ControlPlaneDoors {
   /** Where Kubernetes' HTTP API is served, HOST:PORT; undefined: nowhere. */
   readonly kubernetes: string | undefined;
   readonly certificates: Pick<HeldCertificates, 'alsoName'>;
+  /** The groups behind other doors. */
+  readonly aggregation: Pick<Aggregation, 'run'>;
 }
 
 /**
@@ -44,7 +47,7 @@ export interface ControlPlaneDoors {
  * the signal.
  */
 export async function keepControlPlaneServices(
-  { registry, port, kubernetes, certificates }: ControlPlaneDoors,
+  { registry, port, kubernetes, certificates, aggregation }: ControlPlaneDoors,
   options: Pick<ServerOptions, 'serviceRanges' | 'log'>,
   signal: AbortSignal,
 ): Promise<{ readonly ended: Promise<unknown> }> {
@@ -59,5 +62,5 @@ export async function keepControlPlaneServices(
     }),
   ];
   for (const service of services) await service.begin();
-  return { ended: Promise.all(services.map((service) => service.run(signal))) };
+  return { ended: Promise.all([...services, aggregation].map((each) => each.run(signal))) };
 }

@@ -27,8 +27,9 @@ export function runLoops(
     ...(requests ? [runSigner({ store: requests, authority: () => pki.certificates.authorities.signer, log }, signal)] : []),
     ...(secrets && accounts ? [new SecretTokens({ secrets, accounts, keys, authorities, log }).run(signal)] : []),
     runCertificateRenewal({ certificates: pki.certificates, log }, signal).finally(
-      measureCertificates(metrics, pki.certificates),
+      measureCertificates(metrics, { ends: () => [...pki.certificates.ends(), ...pki.frontProxy.ends()] }),
     ),
+    runCertificateRenewal({ certificates: pki.frontProxy, log }, signal),
   ];
 }
 

@@ -94,7 +94,7 @@ async function listenUntil({ options, store, served, sums, pki, signal }: Listen
   const api = createApiServer({
     ...{ registry, dynamic, webhookTargets },
     sums,
-    ...{ tokens: pki.tokens, tokenKeys: pki.tokenKeys, certificates: pki.certificates },
+    ...{ tokens: pki.tokens, tokenKeys: pki.tokenKeys, certificates: pki.certificates, frontProxy: pki.frontProxy },
     log,
     ...{ now: () => new Date(), random: Math.random },
     stopping: stopping.signal,
@@ -107,7 +107,7 @@ async function listenUntil({ options, store, served, sums, pki, signal }: Listen
     ...{ answerLimits: options.answerLimits, anonymousLimits: options.anonymousLimits },
   });
   const listeners = await openListeners({ ...options, api, pki }, stopping.signal);
-  const doors = { ...listeners, registry, certificates: pki.certificates };
+  const doors = { ...listeners, registry, certificates: pki.certificates, aggregation: api.aggregation };
   const services = await keepControlPlaneServices(doors, options, stopping.signal);
   api.setServing(true);
   options.ready?.({ ...listeners, ca: pki.certificates.trusted(), addKind });

@@ -12,6 +12,8 @@ export interface Access {
   readonly name: string;
   /** Of a list or watch: the fields that all its objects have, by path. */
   readonly selected?: Readonly<Record<string, string>> | undefined;
+  /** Of a resource that another server keeps, which no kind stands for: the access in the words of roles. */
+  readonly attributes?: Attributes;
 }
 
 /** What roles speak of: a verb on a resource. */

@@ -148,6 +148,7 @@ export class Authorizer {
 
   /** What an access is in the words of roles. */
   attributes(access: Access): Attributes {
+    if (access.attributes) return access.attributes;
     const resource: ResourceName | undefined = this.stores.get(access.kind)?.resource ?? extras[access.kind];
     // A handler that names nothing known is a mistake of ours, and lets in administrators alone.
     const { group } = access;

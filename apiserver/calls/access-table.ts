@@ -72,6 +72,9 @@ const reviews = [
 
 const writes = ['create', 'update', 'update-*', 'patch', 'patch-*', 'delete'];
 
+/** What extension servers are asked for, by Kubernetes' words; subresources are in the attributes. */
+export const extensionVerbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'delete-collection'] as const;
+
 /** Every method that belongs to no kind. */
 const others: Readonly<Record<string, MethodAccess>> = {
   '/berth.meta.v1.Objects/Kinds': { paths: true },
@@ -89,6 +92,7 @@ const others: Readonly<Record<string, MethodAccess>> = {
   // Served by the door of Kubernetes' API alone.
   '/berth.metrics.v1.ResourceMetrics/Get': { verbs: ['get'], kinds: ['MeasuredNode', 'MeasuredPod'] },
   '/berth.metrics.v1.ResourceMetrics/List': { verbs: ['list'], kinds: ['MeasuredNode', 'MeasuredPod'] },
+  '/berth.apiregistration.v1.Extensions/Request': { verbs: [...extensionVerbs], kinds: ['Extension'], paths: true },
   '/berth.authentication.v1.TokenKeys/List': { paths: true },
   '/berth.server.v1.Backups/Backup': { verbs: ['create'], kinds: ['Backup'] },
   '/berth.server.v1.Certificates/GetAuthorities': { paths: true },

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { type ApiError, asApiError, isExpired } from '../../api/errors/index.ts';
 import type { ListOptions } from '../../api/generated/types.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
+import type { Aggregation } from '../aggregation/aggregation.ts';
 import { CallChain, type CallChainOptions } from '../calls/call-chain.ts';
 import type { CallMeter, CallMeters } from '../calls/call-meter.ts';
 import { codes } from '../calls/codes.ts';
@@ -32,6 +33,7 @@ import { isPublicPath, KINDS, PathAnswers } from './path-answers.ts';
 import { compactList, prettyJson, prettyList, readsPretty, wantsPretty } from './pretty-json.ts';
 import { hasProtobuf, protobufEventsAs, protobufWriting } from './protobuf-forms.ts';
 import { sendProtobufList } from './protobuf-list.ts';
+import { extensionRoute } from './proxy/extension-route.ts';
 import { answerPublic } from './public-answers.ts';
 import { readBody } from './read-body.ts';
 import { type Target, targetOf } from './request-target.ts';
@@ -67,6 +69,7 @@ export interface HttpDoorOptions extends CallChainOptions {
   readonly log: Logger;
   readonly now: () => Date;
   readonly actions: ActionDeps;
+  readonly aggregation: Aggregation;
   readonly metrics: MetricsRegistry;
   readonly random: () => number;
   /** Whether the server is ready: what /readyz answers. */
@@ -76,7 +79,8 @@ export interface HttpDoorOptions extends CallChainOptions {
 /** A route, and what it was found for: the verbs of kept objects have a store. */
 type Found =
   | ((UnaryRoute | DocumentRoute) & { readonly asked: ActionRequest })
-  | ((ListRoute | CollectionRoute | StreamRoute) & { readonly asked: ResourceRequest });
+  | ((ListRoute | CollectionRoute) & { readonly asked: ResourceRequest })
+  | (StreamRoute & { readonly asked?: ResourceRequest });
 
 /** The pages of a list, and how they are sent. */
 interface ListSource extends Pick<ListWay, 'page'> {
@@ -145,8 +149,10 @@ export class HttpDoor {
       if (path.of === 'resource') {
         const { group, resource, name } = path.target;
         subject = { ...this.#resources, group, resource, name };
-        found = this.#find({ request, target: path.target, query: url.searchParams });
       }
+      const query = url.searchParams;
+      found = extensionRoute(path, { request, query }, this.#options.aggregation);
+      if (path.of === 'resource') found ??= this.#find({ request, target: path.target, query });
     } catch (error) {
       // The caller has to be known before it is told.
       refused = error;

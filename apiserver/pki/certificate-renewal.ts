@@ -2,10 +2,20 @@ import type { Logger } from 'pino';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import { apiserverMetrics } from '../metrics.ts';
 import { pause, type StorageClock, systemStorageClock } from '../storage/clock.ts';
-import type { CertificateEnd, HeldCertificates } from './held-certificates.ts';
+
+/** In ms since 1970. */
+interface CertificateEnd {
+  readonly name: string;
+  readonly beganAt: number;
+  readonly endsAt: number;
+}
+
+interface Ending {
+  ends(): readonly CertificateEnd[];
+}
 
 export interface CertificateRenewalOptions {
-  readonly certificates: Pick<HeldCertificates, 'renewDue' | 'ends'>;
+  readonly certificates: Ending & { renewDue(): Promise<readonly string[]> };
   readonly clock?: StorageClock;
   readonly log: Logger;
 }
@@ -18,7 +28,7 @@ const noticedAtRest = 0.1;
 const noticeMs = 24 * 3_600_000;
 
 /** When the server's own certificates end, as a metric; the returned function ends that. */
-export function measureCertificates(metrics: MetricsRegistry, certificates: Pick<HeldCertificates, 'ends'>): () => void {
+export function measureCertificates(metrics: MetricsRegistry, certificates: Ending): () => void {
   return metrics.read(apiserverMetrics.certificateEnds, () =>
     certificates.ends().map(({ name, endsAt }) => ({ labels: [name], value: endsAt / 1_000 })),
   );

@@ -12,7 +12,7 @@ import {
   shownChain,
   trustedOf,
 } from './authorities.ts';
-import { inspectCertificate, issueCertificate, type KeyPair, type Subject } from './certificates.ts';
+import { fitsTogether, inspectCertificate, issueCertificate, type KeyPair, type Subject } from './certificates.ts';
 import { readIfThere, writePrivateFile } from './files.ts';
 
 /** With what the server listens (PEM). */
@@ -262,4 +262,11 @@ async function isStillGood(signer: KeyPair, pair: KeyPair, now: Date, hosts: rea
   const life = notAfter.getTime() - notBefore.getTime();
   if (!signed || !fits || notAfter.getTime() - now.getTime() < RENEW_AT_REST * life) return false;
   return hosts === undefined || hosts.every((host) => named.includes(host));
+}
+
+/** Whether an authority's pair belongs together and has enough of its life left. */
+export function isFresh(pair: KeyPair, now: Date): boolean {
+  if (!fitsTogether(pair)) return false;
+  const { beganAt, endsAt } = endOf('ca', pair.certificate);
+  return endsAt - now.getTime() >= RENEW_AT_REST * (endsAt - beganAt);
 }

@@ -6,12 +6,15 @@ import { formatToken, parseTokens, type TokenTable } from '../authn/tokens.ts';
 import { openAuthorities, trustedOf } from './authorities.ts';
 import type { KeyPair } from './certificates.ts';
 import { ensurePrivateDir, readIfThere, writePrivateFile } from './files.ts';
+import { FrontProxy } from './front-proxy.ts';
 import { ensurePair, HeldCertificates, writePair } from './held-certificates.ts';
 import { refuseExposed } from './private-files.ts';
 
 /** What the server needs to listen. */
 export interface ServerPki {
   readonly certificates: HeldCertificates;
+  /** With what it speaks to extension servers. */
+  readonly frontProxy: FrontProxy;
   readonly tokens: TokenTable;
   /** What signs tokens of service accounts. */
   readonly tokenKeys: TokenKeys;
@@ -47,8 +50,9 @@ export async function ensurePki(dataDir: string, hosts: readonly string[], now: 
   await ensurePrivateDir(dir);
   await refuseExposed(dataDir, dir);
   const certificates = await HeldCertificates.open({ dir, hosts, now });
+  const frontProxy = await FrontProxy.open({ dir, now });
   const tokenKeys = await TokenKeys.open(join(dir, 'service-accounts'), now().getTime());
-  return { certificates, tokens: parseTokens(await ensureTokens(dir)), tokenKeys };
+  return { certificates, frontProxy, tokens: parseTokens(await ensureTokens(dir)), tokenKeys };
 }
 
 /** Issues (or finds) the client certificate of a node's agent: user system:node:NAME, group system:nodes. */

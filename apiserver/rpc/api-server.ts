@@ -6,6 +6,7 @@ import type { LogLevelControl } from '../../api/meta/log-level.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { DynamicAdmission } from '../admission/dynamic.ts';
 import type { WebhookTargets } from '../admission/webhooks/webhook-targets.ts';
+import { type Aggregation, createAggregation } from '../aggregation/aggregation.ts';
 import type { Audit } from '../audit/audit.ts';
 import { AccountTokens } from '../authn/accounts/account-tokens.ts';
 import type { TokenKeys } from '../authn/accounts/token-keys.ts';
@@ -21,6 +22,7 @@ import { AnonymousCalls, type AnonymousLimits, defaultAnonymousLimits } from '..
 import { type AnswerLimits, AnswerRoom, defaultAnswerLimits } from '../limits/answer-room.ts';
 import { type ClientLimits, defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';
 import { ClientCertificates } from '../pki/client-certificates.ts';
+import type { FrontProxy } from '../pki/front-proxy.ts';
 import type { HeldCertificates } from '../pki/held-certificates.ts';
 import type { NodeSums } from '../registry/node-sums.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -64,6 +66,8 @@ export interface ApiServerOptions {
   /** What signs tokens of service accounts. */
   readonly tokenKeys: TokenKeys;
   readonly certificates: HeldCertificates;
+  /** With what it speaks to extension servers. */
+  readonly frontProxy: FrontProxy;
   readonly log: Logger;
   readonly now: () => Date;
   readonly random: () => number;
@@ -93,6 +97,8 @@ export interface ApiServer {
   readonly refusals: Refusals;
   /** The second door, for requests of Kubernetes' HTTP API. */
   readonly door: LazyDoor;
+  /** The groups that extension servers serve; to be run. */
+  readonly aggregation: Aggregation;
   /** Requests that have not arrived in whole, over both doors. */
   readonly arrivals: Arrivals;
   /** The status of the health service; initially NOT_SERVING. */
@@ -141,13 +147,14 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     setHealth(serving);
   };
   const actions = { registry, sums: options.sums, accounts: calls.accounts, reviewTokens, tokenKeys: options.tokenKeys };
+  const aggregation = createAggregation({ ...options, tunnels: core.tunnels });
   const door = new LazyDoor({
-    ...{ ...calls.options, registry, ...core, actions },
+    ...{ ...calls.options, registry, ...core, actions, aggregation },
     ...{ now: options.now, isServing: () => isServing, metrics, random: options.random, arrivals },
   });
   const pages = { metrics, storage: registry.storage, stopping: options.stopping, log };
   serve(pagesService({ ...pages, kubernetesAddresses: () => door.addresses }, calls.pipeline));
-  return { server, refusals, arrivals, door, setServing };
+  return { server, refusals, arrivals, door, aggregation, setServing };
 }
 
 type Calls = ReturnType<typeof createCalls>;

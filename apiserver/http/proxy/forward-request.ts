@@ -1,9 +1,9 @@
 import { type ClientRequest, type IncomingMessage, request as openRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { connect as connectTls } from 'node:tls';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { createGunzip, createInflate } from 'node:zlib';
-import { asApiError, callCancelled, unavailable } from '../../../api/errors/index.ts';
+import { ApiError, asApiError, callCancelled, unavailable } from '../../../api/errors/index.ts';
 import { stopping } from '../../tunnel/forward.ts';
 import type { HttpRequest } from '../http-call.ts';
 import type { StreamWay } from '../streams/stream-route.ts';
@@ -20,13 +20,24 @@ export interface ForwardWish {
   readonly path: string;
   /** With its "?", or "". */
   readonly search: string;
+  /** Of an extension server, which answers in this server's place. */
+  readonly extension?: ExtensionRules;
+}
+
+export interface ExtensionRules {
+  /** How its certificate is checked, and the one that it is shown. */
+  readonly tls: ConnectionOptions;
+  /** Who calls; and the name of the server. */
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  /** When the head of its answer has to be there; absent: it may take its time. */
+  readonly answersWithinMs?: number | undefined;
 }
 
 /**
  * Passes a request on, and the answer back, each no faster than its reader takes it; a connection that the other side
  * switches to another protocol is joined with the client's. Throws UNAVAILABLE where the other side gives no answer.
  */
-export async function forwardRequest({ target, prefix, path, search }: ForwardWish, way: StreamWay): Promise<void> {
+export async function forwardRequest({ target, prefix, path, search, extension }: ForwardWish, way: StreamWay): Promise<void> {
   const { request, upgrade, context } = way;
   const socket = await reach(target.dial(context));
   const end = (): void => void socket.destroy();
@@ -35,13 +46,14 @@ export async function forwardRequest({ target, prefix, path, search }: ForwardWi
     context.signal.throwIfAborted();
     const address = request.socket.remoteAddress ?? '';
     const forwarded = { headers: request.headers, uri: prefix + path, address, hasBody: hasBody(request) };
-    const headers = requestHeaders(forwarded);
+    const headers = { ...requestHeaders(forwarded), ...extension?.headers };
     if (upgrade) Object.assign(headers, { connection: 'Upgrade', upgrade: request.headers.upgrade ?? '' });
     const place = { prefix, hosts: [target.host, headers.host].flat().filter((each) => each !== undefined) };
-    const wire = target.scheme === 'https' ? overTls(socket) : socket;
+    const wire = target.scheme === 'https' ? overTls(socket, extension?.tls ?? unchecked) : socket;
     const sent = openRequest({ method: request.method ?? 'GET', path: path + search, headers, createConnection: () => wire });
-    const answer = await reach(answerOf(sent, request, upgrade));
+    const answer = await reach(answerOf(sent, way, extension?.answersWithinMs));
     if (answer.socket) await joinConnections(upgrade!, answer.message, { socket: answer.socket, head: answer.head });
+    else if (extension) await sendExtensionAnswer(answer.message, way);
     else await sendAnswer(answer.message, place, way);
   } catch (error) {
     throw context.isCancelled ? callCancelled() : context.signal.aborted ? stopping() : error;
@@ -52,8 +64,10 @@ export async function forwardRequest({ target, prefix, path, search }: ForwardWi
 }
 
 /** As Kubernetes has it, certificates of pods are not checked: nothing says by which authority. */
-function overTls(socket: Duplex): Duplex {
-  const secure = connectTls({ socket, rejectUnauthorized: false });
+const unchecked: ConnectionOptions = { rejectUnauthorized: false };
+
+function overTls(socket: Duplex, options: ConnectionOptions): Duplex {
+  const secure = connectTls({ ...options, socket });
   secure.once('close', () => socket.destroy());
   socket.once('error', (error) => secure.destroy(error));
   return secure;
@@ -82,24 +96,51 @@ interface Answer {
   readonly head: Buffer;
 }
 
-function answerOf(sent: ClientRequest, request: HttpRequest, upgrade: Upgrade | undefined): Promise<Answer> {
-  return new Promise((resolve, reject) => {
+function answerOf(sent: ClientRequest, { request, upgrade }: StreamWay, withinMs: number | undefined): Promise<Answer> {
+  let timer: NodeJS.Timeout | undefined;
+  const answer = new Promise<Answer>((resolve, reject) => {
     sent.on('error', reject);
+    if (withinMs !== undefined) timer = setTimeout(() => sent.destroy(late(withinMs)), withinMs);
     sent.on('response', (message) => resolve({ message, head: Buffer.alloc(0) }));
     if (upgrade) sent.on('upgrade', (message, socket, head) => resolve({ message, socket, head }));
     // An answer may come before the body has been read; then the rest of it is of no interest.
     if (upgrade) sent.end();
     else pipeline(request, sent).catch(() => {});
   });
+  return answer.finally(() => clearTimeout(timer));
 }
 
-async function sendAnswer(message: IncomingMessage, place: ProxyPlace, { request, response }: StreamWay): Promise<void> {
-  const { statusCode = 0, statusMessage } = message;
-  if (statusCode < 200) throw unavailable(`error trying to reach service: it answered with the status ${statusCode}`);
+function late(ms: number): ApiError {
+  return new ApiError('DEADLINE_EXCEEDED', 'Timeout', `request did not complete within ${ms / 1_000}s`);
+}
+
+/** As in Kubernetes, a redirect is refused: the client would take it for this server's word. */
+async function sendExtensionAnswer(message: IncomingMessage, way: StreamWay): Promise<void> {
+  const { statusCode = 0, headers } = message;
+  const isRedirect = statusCode >= 300 && statusCode < 400 && headers.location !== undefined;
+  if (!isRedirect) return sendPieces(message, answerHeaders(headers), [], way);
+  message.destroy();
+  const { response } = way;
+  response.writeHead(502, { 'content-type': 'text/plain; charset=utf-8' });
+  response.end('the backend attempted to redirect this request, which is not permitted');
+}
+
+async function sendAnswer(message: IncomingMessage, place: ProxyPlace, way: StreamWay): Promise<void> {
   const headers = answerHeaders(message.headers);
   if (typeof headers.location === 'string') headers.location = rewriteLink(headers.location, place);
-  const steps = request.method === 'HEAD' ? [] : rewriting(message, place);
+  const steps = way.request.method === 'HEAD' ? [] : rewriting(message, place);
   if (steps.length > 0) for (const name of ['content-length', 'content-encoding']) delete headers[name];
+  await sendPieces(message, headers, steps, way);
+}
+
+async function sendPieces(
+  message: IncomingMessage,
+  headers: ReturnType<typeof answerHeaders>,
+  steps: readonly NodeJS.ReadWriteStream[],
+  { request, response }: StreamWay,
+): Promise<void> {
+  const { statusCode = 0, statusMessage } = message;
+  if (statusCode < 200) throw unavailable(`error trying to reach service: it answered with the status ${statusCode}`);
   response.statusCode = statusCode;
   // HTTP/2 has none.
   if (request.httpVersionMajor === 1 && statusMessage) response.statusMessage = statusMessage;

@@ -8,7 +8,7 @@ const ofConnection: ReadonlySet<string> = new Set([
   ...['transfer-encoding', 'upgrade', 'http2-settings', 'expect'],
 ]);
 /** The caller's credentials are this server's alone; other headers could be taken for its word. */
-const ofThisServer = /^(?:authorization$|impersonate-|x-remote-(?:user|group|uid|extra-))/;
+const ofThisServer = /^(?:authorization$|impersonate-|x[-_]remote[-_](?:user|group|uid|extra[-_]))/;
 /** Which pages of other origins may read an answer is not a backend's to decide at the API's origin. */
 const ofOrigins: ReadonlySet<string> = new Set([
   ...['access-control-allow-credentials', 'access-control-allow-headers', 'access-control-allow-methods'],

@@ -96,6 +96,9 @@ function endpointsOf({ endpoints = [], ports = [] }: EndpointSlice, portName: st
   });
 }
 
+/** Whether a slice has an endpoint that is ready, with a port of that name. */
+export const hasReadyEndpoint = (slice: EndpointSlice, portName: string): boolean => endpointsOf(slice, portName).length > 0;
+
 /**
  * A pod is reached through the agent of its node. What a slice says of it is only believed where the pod says the same:
  * users may write slices. Other addresses are reached from this machine, but as in Kubernetes none that mean something

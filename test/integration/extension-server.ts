@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { createAuthority, issueCertificate } from '../../apiserver/pki/certificates.ts';
+
+// An extension API server as small as one can be: it believes the front proxy's certificate alone, and tells who calls
+// by its headers, as those that are made with Kubernetes' library do.
+
+export const group = 'wardle.example.com';
+export const version = 'v1alpha1';
+
+export interface ExtensionServer {
+  readonly port: number;
+  /** The authority behind its certificate (PEM). */
+  readonly ca: string;
+  /** What came, the newest last. */
+  readonly requests: readonly Received[];
+  /** How it answers in place of what it would do; undefined: as it would. */
+  answer: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
+  close(): void;
+}
+
+export interface Received {
+  readonly method: string;
+  readonly url: string;
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly headers: IncomingMessage['headers'];
+}
+
+export interface Trust {
+  /** The authorities of front proxies (PEM), and the names that these may have. */
+  readonly ca: string;
+  readonly names: readonly string[];
+}
+
+export const resources = [
+  {
+    ...{ name: 'flunders', singularName: 'flunder', namespaced: true, kind: 'Flunder', shortNames: ['fl'] },
+    verbs: ['create', 'delete', 'get', 'list', 'watch'],
+  },
+  { name: 'flunders/status', singularName: '', namespaced: true, kind: 'Flunder', verbs: ['get'] },
+];
+
+export async function startExtensionServer(trust: Trust, hosts: readonly string[]): Promise<ExtensionServer> {
+  const now = new Date();
+  const authority = await createAuthority('extension-ca', now);
+  const own = await issueCertificate(authority, { commonName: 'extension', organizations: [] }, hosts, now);
+  const requests: Received[] = [];
+  const objects = new Map<string, object>();
+  const server: Server = createServer({
+    ...{ cert: own.certificate, key: own.key, ca: trust.ca, requestCert: true, rejectUnauthorized: false },
+  });
+  const extension = {
+    ca: authority.certificate,
+    requests,
+    answer: undefined as ExtensionServer['answer'],
+    get port() {
+      return (server.address() as AddressInfo).port;
+    },
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+  const sockets = new Set<Duplex>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  const isFrontProxy = ({ socket }: IncomingMessage): boolean => {
+    const { authorized } = socket as TLSSocket;
+    return authorized && trust.names.includes(String((socket as TLSSocket).getPeerCertificate().subject.CN));
+  };
+  server.on('request', (request, response) => {
+    if (!isFrontProxy(request)) {
+      send(response, 401, { kind: 'Status', status: 'Failure', code: 401, message: 'Unauthorized' });
+      return;
+    }
+    const { 'x-remote-user': user = '', 'x-remote-group': groups = '' } = request.headers;
+    const { method = '', url = '', headers } = request;
+    requests.push({ method, url, user: String(user), groups: String(groups).split(', '), headers });
+    if (extension.answer) extension.answer(request, response);
+    else serve(request, response, objects);
+  });
+  server.on('upgrade', (request, socket, head) => {
+    if (!isFrontProxy(request)) {
+      socket.destroy();
+      return;
+    }
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: echo\r\n\r\n');
+    socket.write(`hello ${request.headers['x-remote-user']}\n`);
+    socket.write(head);
+    socket.pipe(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return extension;
+}
+
+function send(response: ServerResponse, code: number, body: object): void {
+  const text = JSON.stringify(body);
+  response.writeHead(code, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
+  response.end(text);
+}
+
+const apiVersion = `${group}/${version}`;
+
+async function serve(request: IncomingMessage, response: ServerResponse, objects: Map<string, object>): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'https://extension');
+  if (pathname === `/apis/${apiVersion}`) {
+    send(response, 200, { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersion, resources });
+    return;
+  }
+  const [, namespace = '', name = ''] =
+    /^\/apis\/[^/]+\/[^/]+\/namespaces\/([^/]+)\/flunders(?:\/([^/]+))?$/.exec(pathname) ?? [];
+  const key = `${namespace}/${name}`;
+  if (request.method === 'POST') {
+    let text = '';
+    for await (const piece of request) text += piece;
+    const object = { apiVersion, kind: 'Flunder', ...JSON.parse(text) };
+    objects.set(`${namespace}/${object.metadata.name}`, object);
+    send(response, 201, object);
+  } else if (name !== '') {
+    const object = objects.get(key);
+    if (request.method === 'DELETE') objects.delete(key);
+    send(response, object ? 200 : 404, object ?? { kind: 'Status', status: 'Failure', reason: 'NotFound', code: 404 });
+  } else if (searchParams.get('watch') === 'true') {
+    response.writeHead(200, { 'content-type': 'application/json', 'transfer-encoding': 'chunked' });
+    for (const object of objects.values()) response.write(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+  } else {
+    const items = [...objects].filter(([each]) => namespace === '' || each.startsWith(`${namespace}/`)).map(([, each]) => each);
+    send(response, 200, { apiVersion, kind: 'FlunderList', metadata: { resourceVersion: '1' }, items });
+  }
+}
