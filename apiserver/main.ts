@@ -52,6 +52,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
   const endStorage = measureStorage(metrics, storage);
   // The loops below the API outlive the signal, so that calls that are still running find them.
   const inner = new AbortController();
+  setMaxListeners(0, inner.signal);
   const loops: Promise<void>[] = [];
   try {
     const feed = await startFeed({ storage, caches, log }, inner.signal);

@@ -13,7 +13,7 @@ import { nextVersion } from '../registry/next-version.ts';
 import { serverContext } from '../registry/server-context.ts';
 import { type StorageClock, systemStorageClock } from '../storage/clock.ts';
 import { labelsOf, placeOf } from '../watch/entry.ts';
-import { askExtension, type ExtensionDeps } from './extension-server.ts';
+import { askExtension, type ExtensionDeps, extensionFlow } from './extension-server.ts';
 import { readResources } from './read-resources.ts';
 import type { RemoteGroup, RemoteGroups } from './remote-groups.ts';
 
@@ -37,8 +37,6 @@ const mostBytes = 1024 * 1024;
 const mostMessage = 1_000;
 /** Checks under way at once. */
 const mostChecks = 8;
-/** As the server's own call: bounded by the number of checks. */
-const flow = { level: 'control', key: 'aggregation', name: 'the check of extension servers', isExempt: true } as const;
 
 /** What was found out: a condition without its time. */
 export type Finding = Required<Pick<APIServiceCondition, 'status' | 'reason' | 'message'>>;
@@ -94,6 +92,7 @@ export class Availability {
     const remote = this.#remoteOf(name);
     if (remote && isDeepStrictEqual(remote.spec, this.#looked.get(name))) return;
     this.#looked.delete(name);
+    this.#failures.delete(name);
     look(name);
   }
 
@@ -167,9 +166,9 @@ export class Availability {
     const path = `/apis/${remote.group}/${remote.version}`;
     try {
       const question = { path, accept: 'application/json', withinMs, mostBytes };
-      const { code, text } = await askExtension(remote, question, this.#options, { flow, signal });
+      const { code, body } = await askExtension(remote, question, this.#options, { flow: extensionFlow, signal });
       if (code < 200 || code >= 300) throw new Error(`it answered with the status ${code}`);
-      groups.note(remote, readResources(text) ?? []);
+      groups.note(remote, readResources(body.toString('utf8')) ?? []);
       return { status: 'True', reason: 'Passed', message: 'all checks passed' };
     } catch (error) {
       groups.note(remote, undefined);

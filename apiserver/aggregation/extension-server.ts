@@ -36,6 +36,9 @@ export function extensionTls(remote: RemoteGroup, { frontProxy }: Pick<Extension
 /** The server as it asks for itself. */
 const aggregator: Identity = { user: 'system:kube-aggregator', groups: ['system:masters'] };
 
+/** The server's own streams to extension servers, which it bounds itself. */
+export const extensionFlow = { level: 'control', key: 'aggregation', name: 'the extension servers', isExempt: true } as const;
+
 export interface ExtensionQuestion {
   readonly path: string;
   readonly accept: string;
@@ -46,10 +49,10 @@ export interface ExtensionQuestion {
 
 export interface ExtensionAnswer {
   readonly code: number;
-  readonly text: string;
+  readonly body: Buffer;
 }
 
-/** What an extension server answers this server itself. Throws an Error: it is not reached, too slow, or says too much. */
+/** What an extension server answers this server itself. Throws where it is not reached, too slow, or says too much. */
 export async function askExtension(
   remote: RemoteGroup,
   { path, accept, withinMs, mostBytes }: ExtensionQuestion,
@@ -87,7 +90,7 @@ function read(options: RequestOptions, mostBytes: number): Promise<ExtensionAnsw
         pieces.push(piece);
         if (bytes > mostBytes) sent.destroy(new Error(`the answer has more than ${mostBytes} bytes`));
       });
-      message.on('end', () => resolve({ code: message.statusCode ?? 0, text: Buffer.concat(pieces).toString('utf8') }));
+      message.on('end', () => resolve({ code: message.statusCode ?? 0, body: Buffer.concat(pieces) }));
       message.on('close', () => reject(new Error('the answer was cut off')));
     });
     sent.on('error', reject);

@@ -49,6 +49,12 @@ function versionPriority(group: string, version: string): number {
   return level === 'alpha' ? 1 : level === 'beta' ? 9 : 15 * Number(major);
 }
 
+/** Where a group and a version stand in discovery. */
+export const priorityOfGroup = (group: string): number =>
+  group === ownGroup ? groupPriorities['']! : (groupPriorities[group] ?? customPriorities.groupPriorityMinimum);
+export const priorityOfVersion = (group: string, version: string): number =>
+  Object.hasOwn(groupPriorities, group) ? versionPriority(group, version) : customPriorities.versionPriority;
+
 /** The groups that the program serves in their versions, by the names of their objects. */
 export function programServices(stores: ServedStores): ReadonlyMap<string, LocalService> {
   const own = [...servedKinds(stores)].filter((kind) => !isCustom(kind)).map(({ apiVersion }) => apiVersion);

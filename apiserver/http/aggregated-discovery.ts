@@ -25,8 +25,14 @@ export function wantedAggregation(accept: string | undefined): string | undefine
   return undefined;
 }
 
+export interface AggregatedForm {
+  readonly version: string;
+  /** Whether what is told of a version may be old. */
+  isStale(group: string, version: string): boolean;
+}
+
 /** What /api (the core group alone) or /apis (all others) answers. */
-export function aggregatedList(served: ServedGroups, of: 'core' | 'groups', version: string): object {
+export function aggregatedList(served: ServedGroups, of: 'core' | 'groups', { version, isStale }: AggregatedForm): object {
   const groups = [...served].filter(([group]) => (group === '') === (of === 'core'));
   return {
     kind: 'APIGroupDiscoveryList',
@@ -37,7 +43,7 @@ export function aggregatedList(served: ServedGroups, of: 'core' | 'groups', vers
       versions: [...versions].map(([name, resources]) => ({
         version: name,
         resources: nestedResources({ group, version: name }, resources),
-        freshness: 'Current',
+        freshness: isStale(group, name) ? 'Stale' : 'Current',
       })),
     })),
   };

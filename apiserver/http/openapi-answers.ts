@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { ApiError } from '../../api/errors/index.ts';
-import { type DocumentForm, decompressed, type OpenApiDocuments } from '../openapi/documents.ts';
+import type { ExtensionDocuments } from '../aggregation/extension-documents.ts';
+import { compressed, type DocumentForm, decompressed, type OpenApiDocuments } from '../openapi/documents.ts';
 import { jsonAnswer, type PathAnswer, type PathQuestion, withTag } from './path-answer.ts';
 
 /** The names of gnostic's form of a version of OpenAPI, and the one of the answer: with an "@" it is no media type. */
@@ -25,30 +27,42 @@ const gnosticV3: GnosticNames = {
   answer: 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf',
 };
 
+/** Of what this server serves itself, and of what extension servers do. */
+export interface AllDocuments {
+  readonly own: OpenApiDocuments;
+  readonly extensions: ExtensionDocuments;
+}
+
 /** Answers /openapi/v2, /openapi/v3 and the documents of groups below it; undefined for other paths. */
-export async function answerOpenApi(documents: OpenApiDocuments, asked: PathQuestion): Promise<PathAnswer | undefined> {
+export async function answerOpenApi(documents: AllDocuments, asked: PathQuestion): Promise<PathAnswer | undefined> {
   const path = asked.path.slice('/openapi/'.length).replace(/\/$/, '');
   if (path === 'v2') return whole(documents, asked);
   if (path === 'v3') return index(documents, asked);
   return path.startsWith('v3/') ? group(documents, asked, path.slice('v3/'.length)) : undefined;
 }
 
-async function whole(documents: OpenApiDocuments, asked: PathQuestion): Promise<PathAnswer> {
+async function whole({ own, extensions }: AllDocuments, asked: PathQuestion): Promise<PathAnswer> {
   const { form, type } = wantedForm(asked.headers.accept, gnosticV2);
-  const hash = await documents.hash();
-  return document(asked, `${hash}-${form}`, type, () => documents.v2(form, hash));
+  const theirs = await extensions.v2();
+  const all = createHash('sha256').update(await own.hash());
+  for (const { hash } of theirs) all.update(hash);
+  const hash = all.digest('hex');
+  return document(asked, `${hash}-${form}`, type, () => own.v2(form, hash, theirs));
 }
 
-async function index(documents: OpenApiDocuments, asked: PathQuestion): Promise<PathAnswer> {
-  const hashes = await documents.hashes();
+async function index({ own, extensions }: AllDocuments, asked: PathQuestion): Promise<PathAnswer> {
+  const theirs = await extensions.hashes();
+  const hashes = [...(await own.hashes()), ...theirs];
   const paths = Object.fromEntries(
-    [...hashes].map(([path, hash]) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }]),
+    hashes.map(([path, hash]) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }]),
   );
-  return withTag(asked.headers, await documents.hash(), jsonAnswer({ paths }));
+  const tag = [await own.hash(), ...theirs.values()].join('-');
+  return withTag(asked.headers, tag, jsonAnswer({ paths }));
 }
 
-async function group(documents: OpenApiDocuments, asked: PathQuestion, path: string): Promise<PathAnswer | undefined> {
-  const hash = (await documents.hashes()).get(path);
+async function group({ own, extensions }: AllDocuments, asked: PathQuestion, path: string): Promise<PathAnswer | undefined> {
+  const theirs = await extensions.hashOf(path);
+  const hash = theirs ?? (await own.hashes()).get(path);
   if (hash === undefined) return undefined;
   const { form, type } = wantedForm(asked.headers.accept, gnosticV3);
   const wanted = asked.query.get('hash');
@@ -57,7 +71,13 @@ async function group(documents: OpenApiDocuments, asked: PathQuestion, path: str
     return { code: 301, contentType: 'text/plain; charset=utf-8', headers };
   }
   const tag = form === 'json' ? hash : `${hash}-${form}`;
-  const answer = await document(asked, tag, type, () => documents.v3(form, path, hash)!);
+  const make = async (): Promise<Buffer> => {
+    if (theirs === undefined) return own.v3(form, path, hash)!;
+    const found = await extensions.v3(path, form === 'json' ? 'application/json' : gnosticV3.accepted[0]!);
+    if (!found) throw notAcceptable(['application/json']);
+    return compressed(found);
+  };
+  const answer = await document(asked, tag, type, make);
   // The address names the document: behind it is never another one.
   return wanted ? { ...answer, headers: { ...answer.headers, 'cache-control': 'public, immutable' } } : answer;
 }

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { unimplemented } from '../../api/errors/index.ts';
 import { contentTypes, formatFor, formatMetrics, type MetricsRegistry } from '../../api/metrics/index.ts';
+import type { Aggregation } from '../aggregation/aggregation.ts';
+import { isStale, mergedGroups } from '../aggregation/merged-groups.ts';
 import type { TokenKeys } from '../authn/accounts/token-keys.ts';
 import { type HealthDeps, type HealthPageName, healthPage, healthPages } from '../calls/health-page.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -17,6 +19,8 @@ export interface PathAnswersOptions extends Omit<HealthDeps, 'storage'> {
   readonly isServing: () => boolean;
   /** What signs the tokens of service accounts. */
   readonly tokenKeys: TokenKeys;
+  /** The groups that extension servers serve. */
+  readonly aggregation: Aggregation;
   /** What /metrics answers. */
   readonly metrics: MetricsRegistry;
   readonly now: () => Date;
@@ -63,12 +67,13 @@ export class PathAnswers {
     if (more.length > 0) return undefined;
     if (first === 'version' && group === '') return indented(kubernetesVersion());
     if (first === 'metrics' && group === '') return metricsAnswer(question, this.#options.metrics);
-    const { stores } = this.#options.registry;
-    const served = servedGroups(stores);
+    const { registry, aggregation } = this.#options;
+    const served = mergedGroups(servedGroups(registry.stores), aggregation.groups);
     if (first === '') return indented({ paths: pathsOf(served) });
-    if (first === 'api' && version === '') return group === '' ? roots(question, served, 'core') : listed(served, group);
+    if (first === 'api' && version === '')
+      return group === '' ? roots(question, served, 'core', aggregation) : listed(served, group);
     if (first !== 'apis') return undefined;
-    if (group === '') return roots(question, served, 'groups');
+    if (group === '') return roots(question, served, 'groups', aggregation);
     if (version !== '') return listed(served, `${group}/${version}`);
     const found = apiGroup(served, group);
     return found && jsonAnswer(found);
@@ -76,11 +81,14 @@ export class PathAnswers {
 
   #loadOpenApi(): Promise<OpenApi> {
     this.#openApi ??= (async () => {
-      const [{ answerOpenApi }, { OpenApiDocuments }] = await Promise.all([
+      const [{ answerOpenApi }, { OpenApiDocuments }, { ExtensionDocuments }] = await Promise.all([
         import('./openapi-answers.ts'),
         import('../openapi/documents.ts'),
+        import('../aggregation/extension-documents.ts'),
       ]);
-      const documents = new OpenApiDocuments(this.#options.registry);
+      const { registry, aggregation, now } = this.#options;
+      const extensions = new ExtensionDocuments(aggregation, () => now().getTime());
+      const documents = { own: new OpenApiDocuments(registry), extensions };
       return (question: PathQuestion) => answerOpenApi(documents, question);
     })();
     return this.#openApi;
@@ -112,13 +120,13 @@ function pathsOf(served: ServedGroups): string[] {
   return ['/api', '/api/v1', '/apis', ...groups, ...others].sort();
 }
 
-function roots({ headers }: PathQuestion, served: ServedGroups, of: 'core' | 'groups'): PathAnswer {
+function roots({ headers }: PathQuestion, served: ServedGroups, of: 'core' | 'groups', { groups }: Aggregation): PathAnswer {
   const version = wantedAggregation(headers.accept);
   if (version === undefined) {
     const plain = jsonAnswer(of === 'core' ? coreVersions(headers.host ?? '') : groupList(served));
     return { ...plain, headers: { vary: 'Accept' } };
   }
-  const { body } = jsonAnswer(aggregatedList(served, of, version));
+  const { body } = jsonAnswer(aggregatedList(served, of, { version, isStale: (...names) => isStale(groups, ...names) }));
   return tagged(headers, { code: 200, contentType: aggregatedType(version), body, headers: { vary: 'Accept' } });
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { packages } from '../../api/generated/descriptors.ts';
@@ -10,8 +11,9 @@ import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
 import { type ServedGroups, servedGroups, servedKinds } from '../http/discovery.ts';
 import type { Registry } from '../registry/registry.ts';
 import { serverVersion } from '../server-version.ts';
-import { ContentsMaker, type GroupContents, Slices } from './contents.ts';
-import type { OpenApiVersion } from './definitions.ts';
+import { ContentsMaker, type DocumentParts, type GroupContents, Slices } from './contents.ts';
+import type { OpenApiVersion, Schema } from './definitions.ts';
+import { type ForeignDocument, foreignDefinitions } from './foreign-definitions.ts';
 import { encodeDocument, namedPath, namedSchema } from './gnostic.ts';
 import { encodeDocumentV3, namedPathV3, namedSchemaV3 } from './gnostic-v3.ts';
 import { writePath } from './write-operations.ts';
@@ -72,9 +74,10 @@ export class OpenApiDocuments {
     return contents && this.#keep(`3 ${form} ${path} ${hash}`, () => make([contents]));
   }
 
-  /** The document of everything, compressed. */
-  v2(form: DocumentForm, hash: string): Promise<Buffer> {
-    const make = form === 'json' ? () => this.#json(2, this.#contents()) : () => this.#protobuf(this.#contents());
+  /** The document of everything, compressed; with the kinds of extension servers. */
+  v2(form: DocumentForm, hash: string, foreign: readonly ForeignDocument[] = []): Promise<Buffer> {
+    const contents = this.#contents();
+    const make = form === 'json' ? () => this.#json(2, contents, foreign) : () => this.#protobuf(contents, foreign);
     return this.#keep(`2 ${form} ${hash}`, make);
   }
 
@@ -105,10 +108,10 @@ export class OpenApiDocuments {
     return isJsonObject(schema) ? schema : undefined;
   };
 
-  async #json(version: OpenApiVersion, all: readonly GroupContents[]): Promise<Buffer> {
+  async #json(version: OpenApiVersion, all: readonly GroupContents[], foreign: readonly ForeignDocument[] = []): Promise<Buffer> {
     const paths: string[] = [];
     const schemas: string[] = [];
-    await this.#make(version, all, {
+    await this.#make(version, all, foreign, {
       path: (path, operations) => paths.push(`${JSON.stringify(path)}:${JSON.stringify(writePath(operations, version))}`),
       definition: (name, schema) => schemas.push(`${JSON.stringify(name)}:${JSON.stringify(schema)}`),
     });
@@ -118,10 +121,10 @@ export class OpenApiDocuments {
     return Buffer.from(`{"openapi":"3.0.0",${head},"components":{"schemas":${definitions}}}`);
   }
 
-  async #protobuf(all: readonly GroupContents[]): Promise<Buffer> {
+  async #protobuf(all: readonly GroupContents[], foreign: readonly ForeignDocument[]): Promise<Buffer> {
     const paths: Buffer[] = [];
     const schemas: Buffer[] = [];
-    await this.#make(2, all, {
+    await this.#make(2, all, foreign, {
       path: (path, operations) => paths.push(namedPath(path, operations)),
       definition: (name, schema) => schemas.push(namedSchema(name, schema)),
     });
@@ -131,7 +134,7 @@ export class OpenApiDocuments {
   async #protobufV3(all: readonly GroupContents[]): Promise<Buffer> {
     const paths: Buffer[] = [];
     const schemas: Buffer[] = [];
-    await this.#make(3, all, {
+    await this.#make(3, all, [], {
       path: (path, operations) => paths.push(namedPathV3(path, writePath(operations, 3))),
       definition: (name, schema) => schemas.push(namedSchemaV3(name, schema)),
     });
@@ -141,11 +144,21 @@ export class OpenApiDocuments {
   async #make(
     version: OpenApiVersion,
     all: readonly GroupContents[],
-    parts: ConstructorParameters<typeof ContentsMaker>[3],
+    foreign: readonly ForeignDocument[],
+    { path, definition }: DocumentParts,
   ): Promise<void> {
     const { comments } = await import('../../api/generated/comments.ts');
-    const maker = new ContentsMaker(version, comments, this.#schemaOf, parts);
+    const names = new Set<string>();
+    const define = (name: string, schema: Schema): void => {
+      names.add(name);
+      definition(name, schema);
+    };
+    const maker = new ContentsMaker(version, comments, this.#schemaOf, { path, definition: define });
     for (const contents of all) await maker.add(contents);
+    for (const document of foreign) {
+      for (const [name, schema] of foreignDefinitions(document, (each) => names.has(each))) define(name, schema);
+      await setImmediate();
+    }
   }
 
   #keep(key: string, make: () => Promise<Buffer>): Promise<Buffer> {
@@ -188,6 +201,7 @@ export class OpenApiDocuments {
   }
 }
 
+export const compressed = (bytes: Buffer): Promise<Buffer> => compress(bytes);
 export const decompressed = (bytes: Buffer): Promise<Buffer> => decompress(bytes);
 
 const info = () => ({ title: 'Kubernetes', version: `v${serverVersion()}` });

@@ -214,6 +214,66 @@ describe('requests of its group', () => {
   });
 });
 
+describe('what is told of its group', () => {
+  const aggregated = { accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' };
+  type Group = { readonly metadata: { readonly name: string }; readonly versions: { readonly freshness: string }[] };
+  const discovered = async () =>
+    (await ask('/apis', { headers: aggregated })).json.items.find(({ metadata }: Group) => metadata.name === group);
+
+  it('stands in discovery of both forms', async () => {
+    const { json } = await ask('/apis');
+    expect(json.groups.find((each: { name: string }) => each.name === group)).toMatchObject({
+      versions: [{ groupVersion: `${group}/${version}`, version }],
+      preferredVersion: { version },
+    });
+    expect((await ask(`/apis/${group}`)).json).toMatchObject({ kind: 'APIGroup', name: group });
+    expect((await ask(root)).json).toMatchObject({ kind: 'APIResourceList', resources: [{ name: 'flunders' }, {}] });
+    expect(await discovered()).toMatchObject({
+      versions: [
+        {
+          version,
+          freshness: 'Current',
+          resources: [
+            {
+              ...{ resource: 'flunders', scope: 'Namespaced', shortNames: ['fl'] },
+              responseKind: { group, version, kind: 'Flunder' },
+              subresources: [{ subresource: 'status' }],
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('stands in the documents of OpenAPI', async () => {
+    const { json: v2 } = await ask('/openapi/v2');
+    expect(v2.definitions['com.example.wardle.v1alpha1.Flunder'].properties.spec.properties.weight.description).toBe('In grams.');
+    expect(v2.definitions['io.k8s.api.core.v1.Pod']).toBeDefined();
+    const accept = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+    expect((await ask('/openapi/v2', { headers: { accept } })).bytes.includes('In grams.')).toBe(true);
+    const { json: index } = await ask('/openapi/v3');
+    const { serverRelativeURL } = index.paths[`apis/${group}/${version}`];
+    const { json: v3 } = await ask(serverRelativeURL);
+    expect(Object.keys(v3.components.schemas)).toEqual(['com.example.wardle.v1alpha1.Flunder']);
+  });
+
+  it('is what the server said last while it does not answer, and nothing waits for it', async () => {
+    extension.answer = () => {};
+    await touch();
+    await isReason('FailedDiscoveryCheck');
+    const before = extension.requests.length;
+    expect((await discovered()).versions[0]).toMatchObject({ freshness: 'Stale', resources: [{ resource: 'flunders' }] });
+    expect((await ask('/openapi/v2')).code).toBe(200);
+    expect((await ask('/openapi/v3')).code).toBe(200);
+    expect((await ask(root)).code).toBe(503);
+    // The check alone asks it.
+    expect(extension.requests.slice(before).filter(({ url }) => url !== root)).toEqual([]);
+    extension.answer = undefined;
+    await touch();
+    await isReason('Passed');
+  });
+});
+
 describe('an extension server that misbehaves', () => {
   it('may not redirect', async () => {
     extension.answer = (_, response) => void response.writeHead(302, { location: 'https://evil.example.com/' }).end();
@@ -265,6 +325,7 @@ describe('an extension server that misbehaves', () => {
     await touch();
     await until('it is too slow', async () => (await conditionOf()).message.includes('no answer within 5 s'));
     extension.answer = undefined;
+    await touch();
     await isReason('Passed');
   });
 

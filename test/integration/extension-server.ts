@@ -109,10 +109,31 @@ function send(response: ServerResponse, code: number, body: object): void {
 
 const apiVersion = `${group}/${version}`;
 
+const flunder = {
+  description: 'A flunder.',
+  type: 'object',
+  properties: {
+    apiVersion: { type: 'string' },
+    kind: { type: 'string' },
+    spec: { description: 'What it is.', type: 'object', properties: { weight: { description: 'In grams.', type: 'integer' } } },
+  },
+  'x-kubernetes-group-version-kind': [{ group, version, kind: 'Flunder' }],
+};
+const info = { title: 'wardle', version: 'v1' };
+const definition = 'com.example.wardle.v1alpha1.Flunder';
+const documents: Readonly<Record<string, object>> = {
+  '/openapi/v2': { swagger: '2.0', info, paths: {}, definitions: { [definition]: flunder } },
+  [`/openapi/v3/apis/${apiVersion}`]: { openapi: '3.0.0', info, paths: {}, components: { schemas: { [definition]: flunder } } },
+};
+
 async function serve(request: IncomingMessage, response: ServerResponse, objects: Map<string, object>): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'https://extension');
   if (pathname === `/apis/${apiVersion}`) {
     send(response, 200, { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersion, resources });
+    return;
+  }
+  if (Object.hasOwn(documents, pathname)) {
+    send(response, 200, documents[pathname]!);
     return;
   }
   const [, namespace = '', name = ''] =
