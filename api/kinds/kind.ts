@@ -38,6 +38,10 @@ export interface Lifecycle<T> {
   prepareForCreate?(object: T): void;
   /** Before validation of an update: copies what this write must not change from `previous`. */
   prepareForUpdate?(next: T, previous: T): void;
+  /** The same of an update of the status. */
+  prepareForStatusUpdate?(next: T, previous: T): void;
+  /** Sets the times that the server writes, of any change, when everything else of it is decided. */
+  stamp?(next: T, previous: T, now: Timestamp): void;
   /**
    * What a delete does: undefined removes at once; a number of seconds sets deletionTimestamp and waits for the agent.
    */
@@ -138,6 +142,13 @@ export interface Kind<T extends ApiObject = ApiObject> {
    * AllowUnconditionalUpdate is false).
    */
   readonly updateNeedsVersion?: true;
+  /** A PUT of Kubernetes' API makes an object that is missing (Kubernetes: AllowCreateOnUpdate is true). */
+  readonly isCreatedByPut?: true;
+  /**
+   * What `metadata.generation` counts the changes of. "nothing": objects have none; "birth": it stays 1. Absent: of the
+   * spec, where the kind has one.
+   */
+  readonly generation?: 'nothing' | 'birth' | 'spec and annotations' | 'content';
   /**
    * A new object keeps the status that it is sent with when its maker may write that; of all other kinds it is dropped.
    */

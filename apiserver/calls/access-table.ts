@@ -24,7 +24,8 @@ const standard: Readonly<Record<string, MethodAccess>> = {
   Get: { verbs: ['get'] },
   List: { verbs: ['list'] },
   Watch: { verbs: ['watch'] },
-  Update: { verbs: ['update', 'update-*'] },
+  // A PUT of Kubernetes' API makes what is missing.
+  Update: { verbs: ['update', 'update-*', 'create'] },
   UpdateStatus: { verbs: ['update-status'] },
   Patch: { verbs: ['patch', 'patch-*'] },
   Delete: { verbs: ['delete'] },

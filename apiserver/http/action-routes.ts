@@ -21,6 +21,7 @@ import { dropGoZeros } from './go-zeros.ts';
 import type { HttpRequest } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
 import { metricsRoute } from './metrics-routes.ts';
+import { noSuchResource } from './no-such-resource.ts';
 import type { AnswerForm } from './object-forms.ts';
 import type { ResourcePath } from './parse-path.ts';
 import { mediaTypeOf, objectBody } from './read-body.ts';
@@ -202,7 +203,8 @@ function placed(object: ApiObject, at: { readonly namespace: string; readonly na
 }
 
 function checkPlace({ namespaced, resource, verbs }: VirtualResource, { namespace: place, name }: ResourcePath): void {
-  if (place !== '' && !namespaced) throw unimplemented(`${resource} are in no namespace: leave "namespaces/${place}" out`);
-  if (place === '' && namespaced && (name !== '' || verbs.includes('create')))
+  if (place !== '' && !namespaced) throw noSuchResource(`the resource "${resource}" in a namespace`);
+  if (place === '' && namespaced && name !== '') throw noSuchResource(`an object of "${resource}" without a namespace`);
+  if (place === '' && namespaced && verbs.includes('create'))
     throw unimplemented(`${resource} are in namespaces: name one in the path`);
 }

@@ -13,11 +13,28 @@ export function decodingText(object: ReadMessage, violations: readonly FieldViol
   const wrong = violations.find((each) => strictText(each) === undefined);
   if (wrong === undefined) return `strict decoding error: ${violations.map(strictText).join(', ')}`;
   const { kind, apiVersion } = object;
-  if (wrong.field === 'apiVersion' && wrong.value !== undefined)
-    return `the API version in the data (${unquoted(wrong.value)}) does not match the expected API version (${apiVersion})`;
-  const version = apiVersion.slice(apiVersion.lastIndexOf('/') + 1);
-  return `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${wrongText(object, wrong)}`;
+  const said = (name: string) => violations.find(({ field, value }) => field === name && value !== undefined)?.value;
+  const [otherVersion, otherKind] = [said('apiVersion'), said('kind')];
+  if (otherVersion !== undefined || otherKind !== undefined)
+    return otherTypeText({ kind: unquoted(otherKind ?? kind), apiVersion: unquoted(otherVersion ?? apiVersion) }, object);
+  const version = JSON.stringify(versionOf(apiVersion));
+  return `${kind} in version ${version} cannot be handled as a ${kind}: ${wrongText(object, wrong)}`;
 }
+
+type TypeNames = Pick<ReadMessage, 'kind' | 'apiVersion'>;
+
+/** An object of another kind, or another version, than the path names. */
+export function otherTypeText(found: TypeNames, expected: TypeNames): string {
+  const { kind, apiVersion } = found;
+  if (kind === expected.kind)
+    return `the API version in the data (${apiVersion}) does not match the expected API version (${expected.apiVersion})`;
+  const version = versionOf(apiVersion);
+  const [group = ''] = expected.apiVersion.includes('/') ? expected.apiVersion.split(/[./]/) : ['core'];
+  const why = `converting (${version}.${kind}) to (${group}.${expected.kind}): unknown conversion`;
+  return `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: ${why}`;
+}
+
+const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.lastIndexOf('/') + 1);
 
 const unquoted = (text: string): string => text.replace(/^"|"$/g, '');
 

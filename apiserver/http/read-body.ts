@@ -4,6 +4,7 @@ import type { Kind } from '../../api/kinds/kind.ts';
 import type { Arrivals } from '../connections/arrivals.ts';
 import { turnOfLarge } from '../registry/large-turns.ts';
 import { yamlToJson } from '../registry/read-yaml.ts';
+import { otherTypeText } from './decoding-text.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
 import type { HttpRequest, HttpResponse } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
@@ -98,8 +99,10 @@ export function objectBody(mediaType: string, body: Buffer, kind: Pick<Kind, 'ki
       return { bytes: body, format: 'json' };
     case 'application/vnd.kubernetes.protobuf': {
       const found = openEnvelope(body);
-      if (found.kind !== kind.kind || found.apiVersion !== kind.apiVersion)
-        throw badRequest(`the body holds ${found.apiVersion} ${found.kind}, the path expects ${kind.apiVersion} ${kind.kind}`);
+      if (found.kind !== kind.kind || found.apiVersion !== kind.apiVersion) {
+        const text = `the body holds ${found.apiVersion} ${found.kind}, the path expects ${kind.apiVersion} ${kind.kind}`;
+        throw badRequest(text, [], { of: 'text', message: otherTypeText(found, kind) });
+      }
       return { bytes: found.bytes, format: 'protobuf' };
     }
     default:

@@ -106,7 +106,7 @@ export function routeOf(of: ResourceRequest, verbs: Verbs): UnaryRoute | ListRou
       }
       return unary(...getRoute(of, verbs), { hasBody: false });
     case 'POST':
-      if (target.name !== '') throw notThere(of);
+      if (target.name !== '' || (kind.namespaced && target.namespace === '')) throw notThere(of);
       return unary('Create', (body, call, form) => verbs.write(writeOf(of, 'create', body, form), call), { code: 201 });
     case 'PUT':
       if (target.name === '') throw notThere(of);
@@ -124,10 +124,13 @@ export function routeOf(of: ResourceRequest, verbs: Verbs): UnaryRoute | ListRou
 
 type Served = readonly [name: string, prepare: Prepare];
 
-/** A cluster-wide kind has no namespace; an object of any other stands in one. */
+/**
+ * A cluster-wide kind has no namespace; an object of any other stands in one. As in Kubernetes other paths are no
+ * resource.
+ */
 function checkPlace({ namespaced, plural }: Kind, { namespace, name }: ResourcePath): void {
-  if (namespace !== '' && !namespaced) throw unimplemented(`${plural} are in no namespace: leave "namespaces/${namespace}" out`);
-  if (namespace === '' && name !== '' && namespaced) throw badRequest(`${plural} are in namespaces: name one in the path`);
+  if (namespace !== '' && !namespaced) throw noSuchResource(`the resource "${plural}" in a namespace`);
+  if (namespace === '' && name !== '' && namespaced) throw noSuchResource(`an object of "${plural}" without a namespace`);
 }
 
 /** A subresource that the kind does not have is no resource at all: NOT_FOUND. */
@@ -263,7 +266,9 @@ function writeOf(
     subresource,
     namespace,
     at: { namespace, name },
+    isPut: verb === 'update' && subresource === '',
     form,
+    namesKind: isCustom(kind),
     interpret: dropGoZeros,
   };
 }

@@ -8,9 +8,10 @@ import { findUnsayable } from '../../api/codec/value-checks.ts';
 import { LENGTH_DELIMITED } from '../../api/codec/wire-format.ts';
 import { WireReader } from '../../api/codec/wire-reader.ts';
 import { ApiError, badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
-import { duplicateField, FIELD_UNKNOWN, unknownField } from '../../api/errors/violations.ts';
+import { duplicateField, FIELD_UNKNOWN, invalidValue, required, unknownField } from '../../api/errors/violations.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { isTooDeep, tooDeepText } from '../../api/meta/json-depth.ts';
+import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import { checkElements, checkJsonElements } from './kind-bounds.ts';
 import type { WriteContext } from './write-context.ts';
 
@@ -110,6 +111,8 @@ export interface Reading {
    * another of the same name.
    */
   readonly leftOut?: FieldViolation[] | undefined;
+  /** JSON has to say of which kind it is, as Kubernetes' does of custom kinds. */
+  readonly namesKind?: boolean | undefined;
   /** Changes what was decoded of a message, in place, by what its writer means with it. */
   readonly interpret?: ((message: string, object: object) => void) | undefined;
 }
@@ -121,6 +124,7 @@ export interface Reading {
 export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' | 'json', reading: Reading = {}): ApiObject {
   if (format === 'json') {
     const json = parseJson(bytes, kind.singular);
+    if (reading.namesKind) requireType(kind, json);
     checkJsonElements(kind, json, subjectOf(kind, json));
     const read = objectFromJson(kind, json, reading, duplicatesIn(bytes, json, reading));
     reading.interpret?.(kind.message, read);
@@ -134,6 +138,23 @@ export function decodeObject(kind: Kind, bytes: Uint8Array, format: 'protobuf' |
   requireSayable(kind, object);
   storeQuantities(kind.message, object);
   return object;
+}
+
+/** Throws BAD_REQUEST for an object that names no kind or another version, INVALID for one of another kind. */
+function requireType(kind: Kind, json: unknown): void {
+  const { apiVersion, kind: found } = isJsonObject(json) ? json : {};
+  const { singular, kind: name, apiVersion: version } = kind;
+  if (!found) {
+    const message = `the object provided is unrecognized (must be of type ${name}): Object 'Kind' is missing`;
+    throw badRequest(`cannot decode the ${singular}: name its kind`, [required('kind')], { of: 'text', message });
+  }
+  if (apiVersion !== version) {
+    const said = typeof apiVersion === 'string' ? apiVersion : '';
+    const message = `the API version in the data (${said}) does not match the expected API version (${version})`;
+    const violation = apiVersion ? invalidValue('apiVersion', said, `must be ${version}`) : required('apiVersion');
+    throw badRequest(`cannot decode the ${singular}: ${message}`, [violation], { of: 'text', message });
+  }
+  if (found !== name) throw invalid(subjectOf(kind, json), [invalidValue('kind', found, `must be ${name}`)]);
 }
 
 /** The members that a text of JSON has twice, where the writer wants to hear of them. */

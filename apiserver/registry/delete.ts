@@ -51,8 +51,6 @@ export function checkDelete(store: KindStore, at: ObjectName, options: DeleteOpt
   }
   if (propagationPolicy && orphanDependents !== undefined)
     throw badRequest('cannot delete: give propagationPolicy or its older form orphanDependents, not both');
-  if (gracePeriodSeconds !== undefined && gracePeriodSeconds < 0)
-    throw badRequest('cannot delete: gracePeriodSeconds must not be negative');
   if (gracePeriodSeconds !== undefined && gracePeriodSeconds > longestSeconds)
     throw badRequest(`cannot delete: gracePeriodSeconds must be at most ${longestSeconds}`);
   if (isKind(store.kind, 'Namespace') && PROTECTED_NAMESPACES.includes(at.name)) {
@@ -77,9 +75,11 @@ export function checkPreconditions(
 export function decideDelete(store: KindStore, options: DeleteOptions, previous: AnyObject): AnyObject | 'remove' {
   const metadata = previous.metadata ?? {};
   const pending = pendingDeletion(metadata);
+  // As in Kubernetes a negative time is the shortest one.
+  const asked = options.gracePeriodSeconds !== undefined && options.gracePeriodSeconds < 0 ? 1 : options.gracePeriodSeconds;
   const grace = pending
-    ? Math.min(pending.graceSeconds, options.gracePeriodSeconds ?? pending.graceSeconds)
-    : (store.kind.lifecycle?.gracePeriodSeconds?.(cloneObject(previous), options.gracePeriodSeconds) ?? 0);
+    ? Math.min(pending.graceSeconds, asked ?? pending.graceSeconds)
+    : (store.kind.lifecycle?.gracePeriodSeconds?.(cloneObject(previous), asked) ?? 0);
   const kept = keepersOf(store.kind.unowned ? { propagationPolicy: 'Background' } : options, metadata.finalizers ?? []);
   if (grace === 0 && kept.length === 0 && !hasSpecFinalizers(store.kind, previous)) return 'remove';
   const next: AnyObject = cloneObject(previous);

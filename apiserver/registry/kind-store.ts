@@ -6,6 +6,7 @@ import type { ObjectMeta } from '../../api/generated/types.ts';
 import { groupOf, keyPrefixOf } from '../../api/kinds/identity.ts';
 import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { secondsTimestamp } from '../../api/meta/time.ts';
 import type { DynamicAdmission } from '../admission/dynamic.ts';
 import type { Allocator } from '../allocation/allocator.ts';
 import type { Storage, StoredObject, Write } from '../storage/storage.ts';
@@ -19,7 +20,7 @@ import { checkObjectBounds, checkObjectCount } from './kind-bounds.ts';
 import { turnOfLarge } from './large-turns.ts';
 import { type Demand, type Planned, settlingBoth } from './ledger.ts';
 import { entriesAfter, keepManagers } from './managed-fields.ts';
-import { hasGenerations, isAnotherWish, isFinished, type Origin } from './metadata.ts';
+import { isAnotherWish, isFinished, type Origin } from './metadata.ts';
 import { cacheBehind, checkStorable, tooManyOthers, translated, translateStorageError } from './storage-errors.ts';
 import type { StoreEnvironment } from './store-environment.ts';
 import {
@@ -317,13 +318,12 @@ export class KindStore {
   /** The server's metadata of a change: generation and managed fields. */
   private stamp(next: AnyObject, previous: AnyObject, { verb, context }: ChangeOptions): void {
     const now = this.environment.now();
+    this.kind.lifecycle?.stamp?.(next, previous, secondsTimestamp(now));
     const managedFields = entriesAfter(this.kind, { previous, next }, { verb, manager: context.manager, now });
-    const metadata: ObjectMeta = { ...next.metadata };
-    if (managedFields) metadata.managedFields = managedFields;
-    else delete metadata.managedFields;
+    const metadata: ObjectMeta = { ...next.metadata, ...(managedFields && { managedFields }) };
+    if (!managedFields) delete metadata.managedFields;
     // A binding is the answer to what is wanted, not another wish.
-    if (hasGenerations(this.kind) && verb !== 'bind' && isAnotherWish(this.kind, next, previous))
-      metadata.generation = (previous.metadata?.generation ?? 0) + 1;
+    if (verb !== 'bind' && isAnotherWish(this.kind, next, previous)) metadata.generation = (metadata.generation ?? 0) + 1;
     next.metadata = metadata;
   }
 

@@ -28,7 +28,7 @@ export function metadataForCreate(sent: ObjectMeta, hasSpec: boolean, origin: Or
     generateName,
     namespace: namespace || undefined,
     uid: origin.uid(),
-    resourceVersion: resourceVersion || undefined,
+    resourceVersion: resourceVersion === '0' ? undefined : resourceVersion || undefined,
     generation: hasSpec ? 1 : undefined,
     creationTimestamp: secondsTimestamp(origin.now),
     labels,
@@ -63,7 +63,8 @@ function withoutAbsent(metadata: { [K in keyof ObjectMeta]: ObjectMeta[K] | unde
 /** Every rule that the metadata of a new object breaks. */
 export function validateNewMetadata(kind: Kind, metadata: ObjectMeta): FieldViolation[] {
   const found = validateMetadata(kind, metadata);
-  if (metadata.resourceVersion) found.push(forbidden('metadata.resourceVersion', 'must be empty when an object is created'));
+  if (metadata.resourceVersion)
+    found.push(forbidden('metadata.resourceVersion', 'resourceVersion should not be set on objects to be created'));
   return found;
 }
 
@@ -104,15 +105,20 @@ export function hasSpecFinalizers(kind: Kind, object: AnyObject): boolean {
  * stay unread.
  */
 export function hasGenerations(kind: Kind): boolean {
+  if (kind.generation !== undefined) return kind.generation !== 'nothing';
   return isCustom(kind) || messageType(kind.message).fields.spec !== undefined;
 }
 
 /**
- * Whether a change is one of what is wanted, which the generation counts: of the spec, and of kinds that users added of
- * everything but the metadata and a status that is a subresource.
+ * Whether a change is one of what is wanted, which the generation counts: as the kind says, and of kinds that users
+ * added of everything but the metadata and a status that is a subresource.
  */
 export function isAnotherWish(kind: Kind, next: AnyObject, previous: AnyObject): boolean {
-  if (!isCustom(kind)) return !isDeepStrictEqual(next.spec, previous.spec);
+  if (!hasGenerations(kind) || kind.generation === 'birth') return false;
+  const isOtherSpec = () => !isDeepStrictEqual(next.spec, previous.spec);
+  if (kind.generation === 'spec and annotations')
+    return isOtherSpec() || !equalValues(next.metadata?.annotations ?? {}, previous.metadata?.annotations ?? {});
+  if (!isCustom(kind) && kind.generation !== 'content') return isOtherSpec();
   const { status, ...others } = { ...next, metadata: undefined };
   const { status: statusBefore, ...othersBefore } = { ...previous, metadata: undefined };
   return !isDeepStrictEqual(others, othersBefore) || (!kind.hasStatus && !isDeepStrictEqual(status, statusBefore));

@@ -1,4 +1,5 @@
 import { badRequest, type ErrorSubject, type FieldViolation, invalid } from '../../api/errors/index.ts';
+import type { ObjectMeta } from '../../api/generated/types.ts';
 import { validateConditions } from '../../api/kinds/conditions.ts';
 import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { isKind } from '../../api/kinds/index.ts';
@@ -60,8 +61,7 @@ function appliedTo(
     return [next, [...metadata, ...validateObject(store, next, previous)]];
   }
   const next = target.take(cloneObject(sent), cloneObject(previous));
-  if (target.takesMetadata)
-    next.metadata = metadataForUpdate(cloneObject(sent.metadata ?? {}), previous.metadata ?? {}, store.subject(nameOf(previous)));
+  if (target.takesMetadata) next.metadata = metadataOf(store, cloneObject(sent.metadata), previous);
   store.kind.defaults(next);
   const metadata = target.takesMetadata ? validatePartMetadata(store, sent, next, previous) : [];
   return [next, [...metadata, ...store.kind.validate(next), ...target.validate(next, previous)]];
@@ -77,16 +77,20 @@ function nextStatus(store: KindRules, sent: AnyObject, previous: AnyObject): Any
   const { ownerReferences } = previous.metadata ?? {};
   const { ownerReferences: _, ...others } = sent.metadata ?? {};
   const metadata = !isKind(store.kind, 'Pod') ? sent.metadata : { ...others, ...(ownerReferences && { ownerReferences }) };
-  next.metadata = metadataForUpdate(cloneObject(metadata ?? {}), previous.metadata ?? {}, store.subject(nameOf(previous)));
+  next.metadata = metadataOf(store, cloneObject(metadata), previous);
   if (isCustom(store.kind)) store.kind.defaults(next as AnyObject);
+  store.kind.lifecycle?.prepareForStatusUpdate?.(next as AnyObject, previous);
   return next as AnyObject;
 }
+
+const metadataOf = (store: KindRules, sent: AnyObject['metadata'], previous: AnyObject): ObjectMeta =>
+  metadataForUpdate(sent ?? {}, previous.metadata ?? {}, store.subject(nameOf(previous)));
 
 /** The same order of steps as in create.ts, and for the same reasons. */
 function nextObject(store: KindRules, sent: AnyObject, previous: AnyObject): AnyObject {
   const { kind } = store;
   const next = cloneObject(sent);
-  next.metadata = metadataForUpdate(next.metadata ?? {}, previous.metadata ?? {}, store.subject(nameOf(previous)));
+  next.metadata = metadataOf(store, next.metadata, previous);
   if (kind.hasStatus) {
     delete next.status;
     if (previous.status !== undefined) next.status = cloneObject(previous.status);

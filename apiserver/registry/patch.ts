@@ -14,6 +14,7 @@ import { applyMergingConditions } from './merge-conditions.ts';
 import { nextVersion, type WriteTarget, writeTargetOf } from './next-version.ts';
 import { otherPlaceText } from './other-place.ts';
 import { isLenient, pruneSent } from './prune.ts';
+import { namedVersion, patchedVersion } from './resource-version.ts';
 import type { StoreResult } from './store-values.ts';
 import { asServed, asStored, servedKind } from './store-version.ts';
 import { checkUid } from './update.ts';
@@ -63,13 +64,13 @@ export async function patchObject(store: KindStore, input: PatchInput, context: 
       store,
       readPatched(input, () => objectFromJson<AnyObject>(served, patched, reading, twice)),
     );
-    store.checkVersion(input.at, current, sent.metadata?.resourceVersion);
+    store.checkVersion(input.at, current, namedVersion(store.subject(input.at), sent));
     const told = target === 'object' ? (store.kind.warnings?.(sent) ?? []) : [];
     const pruned = readPatched(input, () => pruneSent(store, sent, { ...context, leftOut }));
     for (const warning of [...told, ...pruned]) warnings.add(warning);
     return nextVersion(store, target, sent, previous);
   };
-  const resourceVersion = typeof metadata.resourceVersion === 'string' ? metadata.resourceVersion : undefined;
+  const resourceVersion = patchedVersion(store.subject(input.at), metadata);
   const verb = input.subresource === '' ? 'patch' : `patch-${input.subresource}`;
   const bytes = await store.change(input.at, { context, verb, resourceVersion, compute });
   return { bytes, warnings: [...warnings] };

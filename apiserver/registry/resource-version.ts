@@ -1,6 +1,8 @@
-import { badRequest, unimplemented } from '../../api/errors/index.ts';
+import { badRequest, type ErrorSubject, invalid, unimplemented } from '../../api/errors/index.ts';
+import { invalidValue } from '../../api/errors/violations.ts';
 import type { ListOptions } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kinds/kind.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import type { JsonObject } from '../../api/meta/merge-patch.ts';
 
 /** A resourceVersion as a number; 0 for none. Throws INVALID_ARGUMENT. */
 export function parseVersion(text: string): number {
@@ -8,6 +10,22 @@ export function parseVersion(text: string): number {
   if (!/^\d*$/.test(text) || !Number.isSafeInteger(version))
     throw badRequest(`"${text}" is not a resourceVersion that this server gave out`);
   return version;
+}
+
+/**
+ * The version that a change names, if any: "0" is none, as in Kubernetes. Throws INVALID_ARGUMENT for a text that no
+ * version has.
+ */
+export function namedVersion(subject: ErrorSubject, { metadata }: ApiObject): string | undefined {
+  const { resourceVersion = '' } = metadata ?? {};
+  if (/^\d*$/.test(resourceVersion)) return Number(resourceVersion) === 0 ? undefined : resourceVersion;
+  const why = `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`;
+  throw invalid(subject, [invalidValue('metadata.resourceVersion', resourceVersion, why)]);
+}
+
+/** The same of the metadata in a patch. */
+export function patchedVersion(subject: ErrorSubject, { resourceVersion }: JsonObject): string | undefined {
+  return typeof resourceVersion === 'string' ? namedVersion(subject, { metadata: { resourceVersion } }) : undefined;
 }
 
 /** Which version a read is to show, and whether exactly that. Throws INVALID_ARGUMENT. */

@@ -1,6 +1,7 @@
 import { toJson } from '../../api/codec/json.ts';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
-import { badRequest, type FieldViolation } from '../../api/errors/index.ts';
+import { badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
+import { invalidValue } from '../../api/errors/violations.ts';
 import type { GetRequest, Scale } from '../../api/generated/types.ts';
 import type { Kind, Scaling } from '../../api/kinds/kind.ts';
 import { SCALE, scaleKind, scaleOf } from '../../api/kinds/scale.ts';
@@ -8,10 +9,11 @@ import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
 import { objectFromJson } from './decode.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
-import { nextVersion } from './next-version.ts';
+import { nameOf, nextVersion } from './next-version.ts';
 import { checkIdentity, type PatchInput, readPatch, readPatched } from './patch.ts';
 import { isLenient, leftOutWarnings } from './prune.ts';
 import { getObject } from './registry.ts';
+import { namedVersion, patchedVersion } from './resource-version.ts';
 import type { StoreResult } from './store-values.ts';
 import { shownBytes } from './stored-versions.ts';
 import { checkUid, requireName } from './update.ts';
@@ -38,7 +40,8 @@ export async function getScale(store: KindStore, at: ObjectName, request: GetReq
 /** Changes how many pods an object wants. With a resourceVersion only if that is current, without one in any case. */
 export async function updateScale(store: KindStore, sent: AnyObject, context: WriteContext): Promise<StoreResult> {
   const at = requireName(store, sent);
-  const { resourceVersion, uid } = sent.metadata ?? {};
+  const { uid } = sent.metadata ?? {};
+  const resourceVersion = namedVersion(store.subject(at), sent);
   const compute = (previous: AnyObject): AnyObject => {
     checkUid(store.subject(at), uid, previous);
     return scaled(store, previous, sent as Scale);
@@ -62,10 +65,10 @@ export async function patchScale(store: KindStore, input: PatchInput, context: W
     const patched = apply(toJson(scaleKind, before));
     const sent = readPatched(input, () => objectFromJson<Scale>(scaleKind as Kind, patched, reading, twice));
     warnings = leftOutWarnings(leftOut, context.fieldValidation);
-    store.checkVersion(input.at, current, sent.metadata?.resourceVersion);
+    store.checkVersion(input.at, current, namedVersion(store.subject(input.at), sent));
     return scaled(store, previous, sent);
   };
-  const resourceVersion = typeof metadata.resourceVersion === 'string' ? metadata.resourceVersion : undefined;
+  const resourceVersion = patchedVersion(store.subject(input.at), metadata);
   const bytes = await store.change(input.at, { context, verb: 'patch-scale', resourceVersion, compute });
   return { ...(await answerScale(store, bytes)), warnings };
 }
@@ -73,7 +76,12 @@ export async function patchScale(store: KindStore, input: PatchInput, context: W
 /** The object with the replicas of a Scale, validated as every update of it is. */
 function scaled(store: KindStore, previous: AnyObject, { spec }: Scale): AnyObject {
   const next = cloneObject(previous);
-  requireScaling(store).write(next, spec?.replicas ?? 0);
+  const replicas = spec?.replicas ?? 0;
+  if (replicas < 0) {
+    const subject = { ...store.subject(nameOf(previous)), kind: scaleKind.kind, group: 'autoscaling', resource: 'scales' };
+    throw invalid(subject, [invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0')]);
+  }
+  requireScaling(store).write(next, replicas);
   return nextVersion(store, 'object', next, previous);
 }
 

@@ -4,6 +4,7 @@ import type { AnyObject } from './any-object.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { nameOf, nextVersion, writeTargetOf } from './next-version.ts';
 import { pruneSent } from './prune.ts';
+import { namedVersion } from './resource-version.ts';
 import type { StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
 
@@ -14,16 +15,16 @@ import type { WriteContext } from './write-context.ts';
 export async function updateObject(store: KindStore, sent: AnyObject, context: WriteContext): Promise<StoreResult> {
   const at = requireName(store, sent);
   const warnings = [...(store.kind.warnings?.(sent) ?? []), ...pruneSent(store, sent, context)];
-  const resourceVersion = sent.metadata?.resourceVersion;
+  const resourceVersion = namedVersion(store.subject(at), sent);
   const compute = (previous: AnyObject): AnyObject => {
-    checkNamesVersion(store, at, sent);
+    checkNamesVersion(store, at, resourceVersion);
     return nextVersion(store, 'object', sent, previous);
   };
   return { bytes: await store.change(at, { context, verb: 'update', resourceVersion, compute }), warnings };
 }
 
-function checkNamesVersion(store: KindStore, at: ObjectName, { metadata }: AnyObject): void {
-  if (store.kind.updateNeedsVersion && !metadata?.resourceVersion)
+function checkNamesVersion(store: KindStore, at: ObjectName, resourceVersion: string | undefined): void {
+  if (store.kind.updateNeedsVersion && resourceVersion === undefined)
     throw invalid(store.subject(at), [invalidValue('metadata.resourceVersion', '', 'must be specified for an update')]);
 }
 
@@ -34,9 +35,9 @@ function checkNamesVersion(store: KindStore, at: ObjectName, { metadata }: AnyOb
 export async function updateStatus(store: KindStore, sent: AnyObject, context: WriteContext): Promise<StoreResult> {
   const at = requireName(store, sent);
   const warnings = pruneSent(store, sent, context);
-  const resourceVersion = sent.metadata?.resourceVersion;
+  const resourceVersion = namedVersion(store.subject(at), sent);
   const compute = (previous: AnyObject): AnyObject => {
-    checkNamesVersion(store, at, sent);
+    checkNamesVersion(store, at, resourceVersion);
     return nextVersion(store, 'status', sent, previous);
   };
   return { bytes: await store.change(at, { context, verb: 'update-status', resourceVersion, compute }), warnings };
@@ -51,7 +52,8 @@ export async function updateSubresource(
 ): Promise<StoreResult> {
   const at = requireName(store, sent);
   const target = writeTargetOf(store, subresource);
-  const { resourceVersion, uid } = sent.metadata ?? {};
+  const { uid } = sent.metadata ?? {};
+  const resourceVersion = namedVersion(store.subject(at), sent);
   const compute = (previous: AnyObject): AnyObject => {
     checkUid(store.subject(at), uid, previous);
     return nextVersion(store, target, sent, previous);

@@ -38,8 +38,10 @@ export async function openStream<Start extends StreamStart>(
   { start: wanted, context, choose = chooseContainer }: OpenWish<Start>,
 ): Promise<OpenedStream> {
   const start = await admitStream(pods, carriage, wanted, context);
-  const { node, uid, pod } = await findTarget(pods, start);
-  const choice = carriage.wholePod ? undefined : choose(pod, start.options?.container);
+  let choice: ContainerChoice | undefined;
+  const { node, uid } = await findTarget(pods, start, (pod) => {
+    if (!carriage.wholePod) choice = choose(pod, start.options?.container);
+  });
   const chosen = choice ? { ...start, options: { ...start.options, container: choice.container } } : start;
   const stream = await tunnels.open(node, { ...carriage.open(chosen), podUid: uid }, context);
   return { stream, note: choice?.note };

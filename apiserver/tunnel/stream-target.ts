@@ -17,12 +17,20 @@ export interface ContainerChoice {
   readonly note: string | undefined;
 }
 
-/** The pod that a request names, and its node. Throws NOT_FOUND, and FAILED_PRECONDITION while it has no node. */
-export async function findTarget(pods: KindStore, request: { namespace?: string; name?: string }): Promise<StreamTarget> {
+/**
+ * The pod that a request names, and its node. Throws NOT_FOUND, then what `check` throws of the pod, and
+ * FAILED_PRECONDITION while it has no node.
+ */
+export async function findTarget(
+  pods: KindStore,
+  request: { namespace?: string; name?: string },
+  check: (pod: Pod) => void = () => {},
+): Promise<StreamTarget> {
   const at = checkName(pods, request);
   const entry = await pods.read(at);
   if (!entry) throw notFound(pods.subject(at));
   const pod: Pod = pods.cache.decoder.decode(entry);
+  check(pod);
   const node = pod.spec?.nodeName;
   if (!node) throw failedPrecondition('PodNotAssigned', `pod "${at.name}" is not yet assigned to a node`, pods.subject(at));
   const uid = pod.metadata?.uid;

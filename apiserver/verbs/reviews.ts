@@ -1,4 +1,5 @@
-import { ApiError, badRequest } from '../../api/errors/index.ts';
+import { ApiError, badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
+import { invalidValue } from '../../api/errors/violations.ts';
 import type {
   LocalSubjectAccessReview,
   PolicyRule,
@@ -13,6 +14,7 @@ import type {
   TokenReview,
   UserInfo,
 } from '../../api/generated/types.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
 import { parseFieldSelector } from '../../api/meta/fields.ts';
 import { parseLabelSelector } from '../../api/meta/labels.ts';
 import { checkSelectorTerms } from '../../api/meta/selector-bounds.ts';
@@ -73,29 +75,81 @@ const answers: Answers = {
   SelfSubjectReview: (object, { identity }) => ({ ...object, status: { userInfo: userInfoOf(identity) } }),
   TokenReview({ metadata, spec = {} }, _, tokens) {
     const { token = '', audiences = [] } = spec;
-    if (token === '') throw badRequest('give the token that is asked about: spec.token');
+    if (token === '') {
+      const message = 'token is required for TokenReview in authentication';
+      throw badRequest('give the token that is asked about: spec.token', [], { of: 'text', message });
+    }
     // The token does not come back: an answer is more easily shown to others than a question.
     return { ...(metadata && { metadata }), spec: { audiences }, status: reviewToken(tokens, token, audiences) };
   },
-  SelfSubjectAccessReview: (object, { authorizer, identity }) => ({
-    ...object,
-    status: judge(authorizer, identity, object.spec ?? {}),
-  }),
-  SubjectAccessReview: (object, { authorizer }) => ({ ...object, status: judgeOther(authorizer, object.spec) }),
+  SelfSubjectAccessReview(object, { authorizer, identity }) {
+    refuseReview('SelfSubjectAccessReview', [...ofMetadata(object), ...ofAttributes(object.spec)]);
+    return { ...object, status: judge(authorizer, identity, object.spec ?? {}) };
+  },
+  SubjectAccessReview(object, { authorizer }) {
+    refuseReview('SubjectAccessReview', [...ofMetadata(object), ...ofAttributes(object.spec), ...ofUser(object.spec)]);
+    return { ...object, status: judgeOther(authorizer, object.spec) };
+  },
   LocalSubjectAccessReview(object, { authorizer }) {
     const { namespace = '' } = object.metadata ?? {};
     if (namespace === '') throw badRequest('name the namespace that is asked about: metadata.namespace');
-    const { resourceAttributes: wanted } = object.spec ?? {};
-    if (!wanted) throw badRequest('ask about resourceAttributes: paths belong to no namespace');
-    if (wanted.namespace !== namespace)
-      throw badRequest(`spec.resourceAttributes.namespace must match metadata.namespace, "${namespace}"`);
+    refuseReview('LocalSubjectAccessReview', [
+      ...ofMetadata(object, namespace),
+      ...ofAttributes(object.spec),
+      ...ofUser(object.spec),
+      ...ofPlace(object.spec, namespace),
+    ]);
     return { ...object, status: judgeOther(authorizer, object.spec) };
   },
-  SelfSubjectRulesReview: (object, { authorizer, identity }) => ({
-    ...object,
-    status: rulesIn(authorizer, identity, object.spec?.namespace ?? ''),
-  }),
+  SelfSubjectRulesReview(object, { authorizer, identity }) {
+    const { namespace = '' } = object.spec ?? {};
+    if (namespace === '')
+      throw badRequest('name the namespace that is asked about: spec.namespace', [], {
+        ...{ of: 'text', message: 'no namespace on request' },
+      });
+    return { ...object, status: rulesIn(authorizer, identity, namespace) };
+  },
 };
+
+// What Kubernetes refuses of a question, field by field.
+
+function refuseReview(kind: ReviewKind, violations: readonly FieldViolation[]): void {
+  if (violations.length === 0) return;
+  throw invalid({ kind, group: 'authorization.k8s.io', resource: `${kind.toLowerCase()}s`, name: '' }, violations);
+}
+
+function ofMetadata({ metadata = {} }: ApiObject, namespace?: string): FieldViolation[] {
+  const { managedFields: _, namespace: place, ...others } = metadata;
+  const isEmpty = Object.keys(others).length === 0 && (!place || place === namespace);
+  const why = namespace === undefined ? 'must be empty' : 'must be empty except for namespace';
+  return isEmpty ? [] : [invalidValue('metadata', Object.keys(metadata).join(', '), why)];
+}
+
+function ofAttributes(spec: SelfSubjectAccessReviewSpec = {}): FieldViolation[] {
+  const { resourceAttributes: wanted, nonResourceAttributes: path } = spec;
+  if (wanted && path)
+    return [invalidValue('spec.nonResourceAttributes', path.path, 'cannot be specified in combination with resourceAttributes')];
+  const why = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
+  return wanted || path ? [] : [invalidValue('spec.resourceAttributes', null, why)];
+}
+
+function ofUser({ user = '', groups = [] }: SubjectAccessReviewSpec = {}): FieldViolation[] {
+  if (user !== '' || groups.length > 0) return [];
+  return [invalidValue('spec.user', user, 'at least one of user or group must be specified')];
+}
+
+function ofPlace(
+  { resourceAttributes: wanted, nonResourceAttributes: path }: SubjectAccessReviewSpec = {},
+  namespace: string,
+): FieldViolation[] {
+  const place = wanted?.namespace ?? '';
+  return [
+    ...(wanted && place !== namespace
+      ? [invalidValue('spec.resourceAttributes.namespace', place, 'must match metadata.namespace')]
+      : []),
+    ...(path ? [invalidValue('spec.nonResourceAttributes', path.path, 'disallowed on this kind of request')] : []),
+  ];
+}
 
 function userInfoOf({ user, groups, uid, extra = {} }: Identity): UserInfo {
   const texts: [string, { items: string[] }][] = Object.entries(extra).map(([name, items]) => [name, { items: [...items] }]);
@@ -131,14 +185,11 @@ function reviewToken(
 
 function judgeOther(authorizer: Authorizer, spec: SubjectAccessReviewSpec = {}): SubjectAccessReviewStatus {
   const { user = '', groups = [] } = spec;
-  if (user === '' && groups.length === 0) throw badRequest('name the user, or groups, whose rights are asked for');
   return judge(authorizer, { user, groups }, spec);
 }
 
 function judge(authorizer: Authorizer, identity: Identity, spec: SelfSubjectAccessReviewSpec): SubjectAccessReviewStatus {
   const { resourceAttributes: wanted, nonResourceAttributes: path } = spec;
-  if ((wanted === undefined) === (path === undefined))
-    throw badRequest('ask about either resourceAttributes or nonResourceAttributes');
   const allowed = wanted
     ? authorizer.allows(identity, attributesIn(wanted))
     : authorizer.mayPath(identity, path?.verb ?? '', path?.path ?? '');

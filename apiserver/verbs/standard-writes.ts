@@ -1,13 +1,22 @@
 import { toJson } from '../../api/codec/json.ts';
 import { decodeMessage } from '../../api/codec/message.ts';
-import { type ApiError, badRequest, type FieldViolation, invalid, unimplemented } from '../../api/errors/index.ts';
+import {
+  type ApiError,
+  badRequest,
+  type FieldViolation,
+  invalid,
+  isAlreadyExists,
+  isNotFound,
+  otherUid,
+  unimplemented,
+} from '../../api/errors/index.ts';
 import type { DeleteOptions, PatchRequest, WriteOptions } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { Access, AccessVerb } from '../authz/attributes.ts';
 import { noteRequester } from '../pki/requester.ts';
 import type { AnyObject } from '../registry/any-object.ts';
-import { type Creation, createObject } from '../registry/create.ts';
+import { type Creation, createFrom, createObject } from '../registry/create.ts';
 import { decodeObject } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { KindStore, ObjectName } from '../registry/kind-store.ts';
@@ -98,7 +107,7 @@ export class ObjectWrite extends StandardWrite implements Creation {
   }
 
   take(): AnyObject {
-    const taken = this.#sent ?? this.#checkNew(readSent(this.#request, this.leftOut && []));
+    const taken = this.#sent ?? this.#checkNew(this.#readAgain());
     this.#sent = undefined;
     return taken;
   }
@@ -112,17 +121,55 @@ export class ObjectWrite extends StandardWrite implements Creation {
   }
 
   protected carryOut(): Promise<StoreResult> {
-    const { verb, store, subresource } = this.#request;
+    const { verb, store, subresource, isPut } = this.#request;
     if (verb === 'create') return createObject(store, this.#admission, this);
+    if (isPut && store.kind.isCreatedByPut) return this.#updateOrCreate();
     const sent = this.take();
     if (verb === 'updateStatus' || subresource === 'status') return updateStatus(store, sent, this);
     if (isScale(store, subresource)) return updateScale(store, sent, this);
     return subresource === '' ? updateObject(store, sent, this) : updateSubresource(store, subresource, sent, this);
   }
 
-  #checkNew(object: AnyObject): AnyObject {
-    return checkNewObject(this.store, this.access, object, this.caller);
+  /**
+   * As Kubernetes does: a missing object is made as a create makes it, which needs the right to create as well. One
+   * that names a uid means the object that had it.
+   */
+  async #updateOrCreate(): Promise<StoreResult> {
+    const { store, access } = this;
+    const { uid } = this.#sent?.metadata ?? {};
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await updateObject(store, attempt === 1 ? this.take() : this.#readAgain(), this);
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        if (uid) throw otherUid(store.subject(access), undefined, uid);
+      }
+      this.caller.authorize({ ...access, verb: 'create' });
+      try {
+        const creation = { context: this, take: () => this.#checkNew(withoutVersion(this.#readAgain())) };
+        return { ...(await createFrom(store, this.#admission, creation)), isCreated: true };
+      } catch (error) {
+        if (!isAlreadyExists(error) || attempt >= PUT_ATTEMPTS) throw error;
+      }
+    }
   }
+
+  #readAgain(): AnyObject {
+    return readSent(this.#request, this.leftOut && []);
+  }
+
+  #checkNew(object: AnyObject): AnyObject {
+    const access = { ...this.access, verb: 'create' as const };
+    return checkNewObject(this.store, access, object, this.caller);
+  }
+}
+
+/** Another client may make the object between the two steps of a PUT, and take it away again. */
+const PUT_ATTEMPTS = 4;
+
+function withoutVersion(object: AnyObject): AnyObject {
+  if (object.metadata) delete object.metadata.resourceVersion;
+  return object;
 }
 
 /** Authorizes what a create stores, and completes it by what the server knows of the caller. */
@@ -152,11 +199,11 @@ function accessVerbOf({ verb, store, subresource }: WriteRequest): AccessVerb {
 }
 
 function readSent(request: WriteRequest, leftOut?: FieldViolation[]): AnyObject {
-  const { store, object: bytes, format, namespace, subresource, at, options, interpret } = request;
+  const { store, object: bytes, format, namespace, subresource, at, options, namesKind, interpret } = request;
   const isOfScale = isScale(store, subresource);
   const kind = isOfScale ? formOf(store, subresource) : servedKind(store);
   const fieldValidation = fieldValidationOf(options?.fieldValidation);
-  const read: AnyObject = decodeObject(kind, bytes, format, { fieldValidation, leftOut, interpret });
+  const read: AnyObject = decodeObject(kind, bytes, format, { fieldValidation, leftOut, namesKind, interpret });
   const object = isOfScale ? read : asStored(store, read);
   if (namespace && store.kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
   if (!at) return object;

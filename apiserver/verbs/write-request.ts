@@ -22,9 +22,12 @@ export interface WriteRequest {
   readonly namespace: string;
   /** What the call names besides the object: one that says otherwise is refused. Empty: nothing. */
   readonly at?: { readonly namespace: string; readonly name: string } | undefined;
+  /** Of an update: makes an object that is missing, where its kind allows that (`isCreatedByPut`). */
+  readonly isPut?: boolean;
   /** Absent: the answer is what was stored. */
   readonly form?: ObjectForm | undefined;
   /** See `Reading`. */
+  readonly namesKind?: boolean;
   readonly interpret?: ((message: string, object: object) => void) | undefined;
 }
 

@@ -335,7 +335,7 @@ describe('service accounts', () => {
     const elsewhere = { ...question, resourceAttributes: { ...question.resourceAttributes, namespace: 'kube-system' } };
     await expect(as('anna').reviews.canIn('default', elsewhere)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
-      message: expect.stringContaining('must match metadata.namespace, "default"'),
+      message: expect.stringContaining('must match metadata.namespace'),
     });
     await server.client.roleBindings.delete({ namespace: 'default', name: 'admin-anna' });
   });

@@ -116,7 +116,7 @@ describe('a review', () => {
 
   it.each([
     ['of another method', 'GET', `${AUTHORIZATION}/subjectaccessreviews`, 405],
-    ['that names no user', 'POST', `${AUTHORIZATION}/subjectaccessreviews`, 400],
+    ['that names no user', 'POST', `${AUTHORIZATION}/subjectaccessreviews`, 422],
     ['in no namespace', 'POST', `${AUTHORIZATION}/localsubjectaccessreviews`, 405],
   ])('%s is refused', async (_, method, path, code) => {
     const spec = { resourceAttributes: { verb: 'get', resource: 'pods', namespace: 'default' } };

@@ -34,7 +34,7 @@ it('a request for a certificate gets conditions of any type and labels through i
   const odd = { type: 'Looked', status: 'True', reason: 'Test' };
   const looked = await patch({ metadata: { labels: { a: 'b' } }, spec: { usages: [] }, status: { conditions: [odd] } });
   expect(looked).toMatchObject({ code: 200, json: { metadata: { labels: { a: 'b' } }, spec: { usages: ['server auth'] } } });
-  expect(looked.json.status.conditions).toEqual([odd]);
+  expect(looked.json.status.conditions).toMatchObject([odd]);
 
   const conditions = [odd, { type: 'Approved', status: 'True', reason: 'Test' }];
   const approved = await ask(approval, { method: 'PUT', body: { ...looked.json, status: { conditions } } });

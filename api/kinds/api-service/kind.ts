@@ -20,6 +20,7 @@ export const apiService = defineKind<APIService>()({
   shownBeforeAcknowledged: true,
   updateNeedsVersion: true,
   hasStatus: true,
+  generation: 'nothing',
   nameRule: 'path',
   defaults({ spec }) {
     if (spec?.service) spec.service.port ??= 443;

@@ -48,11 +48,13 @@ describe('a request for a certificate', () => {
     expect(through(with_('Approved'), made())).toEqual({ types: ['Approved'], refused: [] });
     expect(through(with_('Failed', 'Denied'), with_('Failed'))).toEqual({ types: ['Failed', 'Denied'], refused: [] });
     expect(through(with_('Denied'), with_('Failed')).refused).toEqual(['status.conditions']);
-    expect(through(with_('Approved', 'Denied'), made()).refused).toEqual(['status.conditions']);
+    expect(through(with_('Approved', 'Denied'), made()).refused).toEqual(['status.conditions[1].type']);
     expect(through(with_('Denied'), with_('Approved')).refused).toEqual(['status.conditions']);
     expect(through(made(), with_('Approved')).refused).toEqual(['status.conditions']);
     expect(through(with_('Issued', 'Approved'), made())).toEqual({ types: ['Issued', 'Approved'], refused: [] });
     expect(through(with_(''), made()).refused).toEqual(['status.conditions[0].type']);
+    const untrue = made({}, { conditions: [{ type: 'Approved', status: 'False' }] });
+    expect(through(untrue, made()).refused).toEqual(['status.conditions[0].status']);
     expect([isApproved(made()), isApproved(with_('Approved')), isApproved(with_('Denied'))]).toEqual([false, true, false]);
   });
 
@@ -62,9 +64,30 @@ describe('a request for a certificate', () => {
     const issued = (label = 'CERTIFICATE', more = '') =>
       made({}, { certificate: Buffer.concat([pem(label), Buffer.from(more)]) });
     expect(refused(with_('Approved'), made())).toEqual(['status.conditions']);
+    expect(refused(made(), with_('Failed'))).toEqual(['status.conditions']);
+    expect(refused(with_('Issued'), made())).toEqual([]);
     expect(refused(issued(), made())).toEqual([]);
     expect(refused(issued('PRIVATE KEY'), made())).toEqual(['status.certificate']);
     expect(refused(issued('CERTIFICATE', '\n'), issued())).toEqual(['status.certificate']);
+  });
+
+  it('keeps its approval as it is when the status is updated, whatever is sent of it', () => {
+    const told = { ...condition('Approved'), reason: 'AutoApproved', lastUpdateTime: { seconds: 7 } };
+    const previous = made({}, { conditions: [told] });
+    const next = with_('Approved', 'Issued');
+    kind.lifecycle?.prepareForStatusUpdate?.(next, previous);
+    expect(next.status?.conditions).toEqual([told, condition('Issued')]);
+  });
+
+  it('is given the times of conditions that leave them out; one that is there keeps that of its status', () => {
+    const [now, before] = [{ seconds: 9 }, { seconds: 5 }];
+    const previous = made({}, { conditions: [{ ...condition('Approved'), lastUpdateTime: before, lastTransitionTime: before }] });
+    const next = made({}, { conditions: [condition('Approved'), { ...condition('Issued'), lastUpdateTime: before }] });
+    kind.lifecycle?.stamp?.(next, previous, now);
+    expect(next.status?.conditions).toEqual([
+      { ...condition('Approved'), lastUpdateTime: now, lastTransitionTime: before },
+      { ...condition('Issued'), lastUpdateTime: before, lastTransitionTime: now },
+    ]);
   });
 
   it('shows what kubectl shows', () => {

@@ -1,7 +1,7 @@
 import type { CertificateSigningRequest } from '../../generated/types.ts';
 import { fieldWarnings } from '../field-support.ts';
 import { defineKind } from '../kind.ts';
-import { certificateApproval, conditionsNeed } from './approval.ts';
+import { certificateApproval, conditionsNeed, keepApprovals, stampConditions } from './approval.ts';
 import { certificateSigningRequestColumns } from './columns.ts';
 import { certificateSigningRequestFields } from './fields.ts';
 import { validateCertificateSigningRequest, validateCertificateStatus } from './validate.ts';
@@ -18,6 +18,7 @@ export const certificateSigningRequest = defineKind<CertificateSigningRequest>()
   durability: 'synced',
   hasStatus: true,
   conditionsNeed,
+  generation: 'nothing',
   maxBytes: 384 * 1024,
   maxObjects: 5_000,
   maxTotalBytes: 256 * 1024 * 1024,
@@ -36,5 +37,7 @@ export const certificateSigningRequest = defineKind<CertificateSigningRequest>()
     prepareForUpdate(next, previous) {
       if (previous.spec) next.spec = previous.spec;
     },
+    prepareForStatusUpdate: keepApprovals,
+    stamp: stampConditions,
   },
 });

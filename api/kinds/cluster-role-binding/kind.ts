@@ -16,6 +16,7 @@ export const clusterRoleBinding = defineKind<ClusterRoleBinding>()({
   durability: 'synced',
   shownBeforeAcknowledged: true,
   hasStatus: false,
+  isCreatedByPut: true,
   nameRule: 'path',
   defaults: defaultBinding,
   validate: validateClusterRoleBinding,

@@ -16,6 +16,7 @@ export const clusterRole = defineKind<ClusterRole>()({
   durability: 'synced',
   shownBeforeAcknowledged: true,
   hasStatus: false,
+  isCreatedByPut: true,
   nameRule: 'path',
   defaults: () => {},
   validate: validateClusterRole,

@@ -17,6 +17,7 @@ export const csiDriver = defineKind<CSIDriver>()({
   service: 'berth.storage.v1.CSIDrivers',
   durability: 'synced',
   hasStatus: false,
+  generation: 'nothing',
   nameRule: 'subdomain',
   defaults: defaultCsiDriver,
   validate: validateCsiDriver,

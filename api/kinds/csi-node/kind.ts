@@ -16,6 +16,7 @@ export const csiNode = defineKind<CSINode>()({
   service: 'berth.storage.v1.CSINodes',
   durability: 'synced',
   hasStatus: false,
+  generation: 'nothing',
   nameRule: 'subdomain',
   defaults: () => {},
   validate: validateCsiNode,

@@ -1,4 +1,5 @@
 import type { DaemonSet } from '../../generated/types.ts';
+import { startsWith } from '../first-status.ts';
 import { defineKind } from '../kind.ts';
 import { workloadWarnings } from '../workload-warnings.ts';
 import { daemonSetColumns } from './columns.ts';
@@ -8,6 +9,10 @@ import { countTemplate, countTemplateChange } from './template-generation.ts';
 import { surgeNotes, validateDaemonSet, validateDaemonSetStatus, validateDaemonSetUpdate } from './validate.ts';
 
 const templateWarnings = workloadWarnings('berth.apps.v1.DaemonSet', daemonSetFields);
+
+const startWithCounts = startsWith<DaemonSet>({
+  ...{ currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
+});
 
 export const daemonSet = defineKind<DaemonSet>()({
   kind: 'DaemonSet',
@@ -30,5 +35,11 @@ export const daemonSet = defineKind<DaemonSet>()({
   warnings: (object) => [...templateWarnings(object), ...surgeNotes(object)],
   selectableFields: {},
   columns: daemonSetColumns,
-  lifecycle: { prepareForCreate: countTemplate, prepareForUpdate: countTemplateChange },
+  lifecycle: {
+    prepareForCreate(object) {
+      countTemplate(object);
+      startWithCounts(object);
+    },
+    prepareForUpdate: countTemplateChange,
+  },
 });

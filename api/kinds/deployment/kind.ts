@@ -19,6 +19,7 @@ export const deployment = defineKind<Deployment>()({
   service: 'berth.apps.v1.Deployments',
   durability: 'synced',
   hasStatus: true,
+  generation: 'spec and annotations',
   scale: replicaScaling(),
   nameRule: 'subdomain',
   defaults: defaultDeployment,

@@ -16,6 +16,7 @@ export const endpointSlice = defineKind<EndpointSlice>()({
   service: 'berth.discovery.v1.EndpointSlices',
   durability: 'synced',
   hasStatus: false,
+  generation: 'content',
   nameRule: 'subdomain',
   defaults: defaultEndpointSlice,
   validate: validateEndpointSlice,

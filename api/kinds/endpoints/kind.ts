@@ -16,6 +16,7 @@ export const endpoints = defineKind<Endpoints>()({
   service: 'berth.core.v1.EndpointsService',
   durability: 'synced',
   hasStatus: false,
+  isCreatedByPut: true,
   nameRule: 'subdomain',
   defaults: defaultEndpoints,
   validate: validateEndpoints,

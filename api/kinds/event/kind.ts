@@ -19,6 +19,7 @@ export const event = defineKind<Event>()({
   expiresAfter: lastSeen,
   unowned: true,
   hasStatus: false,
+  isCreatedByPut: true,
   nameRule: 'subdomain',
   defaults: defaultEvent,
   validate: validateEvent,

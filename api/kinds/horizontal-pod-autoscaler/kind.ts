@@ -1,5 +1,6 @@
 import type { HorizontalPodAutoscaler } from '../../generated/types.ts';
 import { fieldWarnings } from '../field-support.ts';
+import { startsWith } from '../first-status.ts';
 import { defineKind } from '../kind.ts';
 import { horizontalPodAutoscalerColumns } from './columns.ts';
 import { defaultHorizontalPodAutoscaler } from './defaults.ts';
@@ -18,6 +19,7 @@ export const horizontalPodAutoscaler = defineKind<HorizontalPodAutoscaler>()({
   service: 'berth.autoscaling.v2.HorizontalPodAutoscalers',
   durability: 'synced',
   hasStatus: true,
+  generation: 'nothing',
   nameRule: 'subdomain',
   defaults: defaultHorizontalPodAutoscaler,
   validate: validateHorizontalPodAutoscaler,
@@ -27,4 +29,5 @@ export const horizontalPodAutoscaler = defineKind<HorizontalPodAutoscaler>()({
   fields: horizontalPodAutoscalerFields,
   selectableFields: {},
   columns: horizontalPodAutoscalerColumns,
+  lifecycle: { prepareForCreate: startsWith<HorizontalPodAutoscaler>({ desiredReplicas: 0 }) },
 });

@@ -18,6 +18,7 @@ export const ipAddress = defineKind<IPAddress>()({
   // A Service that is created next must not get the address.
   shownBeforeAcknowledged: true,
   hasStatus: false,
+  generation: 'nothing',
   nameRule: 'ip',
   defaults: () => {},
   validate: validateIpAddress,

@@ -18,6 +18,8 @@ export const lease = defineKind<Lease>()({
   durability: 'relaxed',
   awaitsDisk: changesHolder,
   hasStatus: false,
+  generation: 'nothing',
+  isCreatedByPut: true,
   updateNeedsVersion: true,
   nameRule: 'subdomain',
   defaults: () => {},

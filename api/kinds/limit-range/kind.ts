@@ -18,6 +18,8 @@ export const limitRange = defineKind<LimitRange>()({
   durability: 'synced',
   shownBeforeAcknowledged: true,
   hasStatus: false,
+  generation: 'nothing',
+  isCreatedByPut: true,
   nameRule: 'subdomain',
   defaults: defaultLimitRange,
   validate: validateLimitRange,

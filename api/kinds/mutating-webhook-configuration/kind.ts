@@ -21,6 +21,7 @@ export const mutatingWebhookConfiguration = defineKind<MutatingWebhookConfigurat
   durability: 'synced',
   shownBeforeAcknowledged: true,
   hasStatus: false,
+  generation: 'content',
   nameRule: 'subdomain',
   defaults({ webhooks = [] }) {
     for (const webhook of webhooks) {

@@ -21,6 +21,7 @@ export const namespace = defineKind<Namespace>()({
   service: 'berth.core.v1.Namespaces',
   durability: 'synced',
   hasStatus: true,
+  generation: 'nothing',
   nameRule: 'label',
   defaults: defaultNamespace,
   validate: validateNamespace,

@@ -16,6 +16,7 @@ export const node = defineKind<Node>()({
   service: 'berth.core.v1.Nodes',
   durability: 'synced',
   hasStatus: true,
+  generation: 'nothing',
   isCreatedWithStatus: true,
   nameRule: 'subdomain',
   defaults: defaultNode,

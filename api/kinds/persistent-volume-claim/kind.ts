@@ -17,6 +17,7 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>()({
   service: 'berth.core.v1.PersistentVolumeClaims',
   durability: 'synced',
   hasStatus: true,
+  generation: 'nothing',
   nameRule: 'subdomain',
   defaults: defaultPersistentVolumeClaim,
   validate: validatePersistentVolumeClaim,

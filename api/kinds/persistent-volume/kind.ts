@@ -18,6 +18,7 @@ export const persistentVolume = defineKind<PersistentVolume>()({
   service: 'berth.core.v1.PersistentVolumes',
   durability: 'synced',
   hasStatus: true,
+  generation: 'nothing',
   nameRule: 'subdomain',
   defaults: defaultPersistentVolume,
   validate: validatePersistentVolume,

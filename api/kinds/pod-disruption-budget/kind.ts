@@ -1,5 +1,6 @@
 import type { PodDisruptionBudget } from '../../generated/types.ts';
 import { fieldWarnings } from '../field-support.ts';
+import { startsWith } from '../first-status.ts';
 import { defineKind } from '../kind.ts';
 import { podDisruptionBudgetColumns } from './columns.ts';
 import { podDisruptionBudgetFields } from './fields.ts';
@@ -27,4 +28,12 @@ export const podDisruptionBudget = defineKind<PodDisruptionBudget>()({
   fields: podDisruptionBudgetFields,
   selectableFields: {},
   columns: podDisruptionBudgetColumns,
+  lifecycle: {
+    prepareForCreate: startsWith<PodDisruptionBudget>({
+      disruptionsAllowed: 0,
+      currentHealthy: 0,
+      desiredHealthy: 0,
+      expectedPods: 0,
+    }),
+  },
 });

@@ -19,6 +19,7 @@ export const podTemplate = defineKind<PodTemplate>()({
   service: 'berth.core.v1.PodTemplates',
   durability: 'synced',
   hasStatus: false,
+  generation: 'content',
   nameRule: 'subdomain',
   defaults: ({ template }) => defaultTemplate(template),
   validate: validatePodTemplate,

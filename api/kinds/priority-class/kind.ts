@@ -17,6 +17,7 @@ export const priorityClass = defineKind<PriorityClass>()({
   service: 'berth.scheduling.v1.PriorityClasses',
   durability: 'synced',
   hasStatus: false,
+  generation: 'birth',
   nameRule: 'subdomain',
   defaults: defaultPriorityClass,
   validate: validatePriorityClass,

@@ -1,4 +1,5 @@
 import type { ReplicaSet } from '../../generated/types.ts';
+import { startsWith } from '../first-status.ts';
 import { defineKind } from '../kind.ts';
 import { replicaScaling } from '../workload-scale.ts';
 import { workloadWarnings } from '../workload-warnings.ts';
@@ -29,4 +30,5 @@ export const replicaSet = defineKind<ReplicaSet>()({
   warnings: workloadWarnings('berth.apps.v1.ReplicaSet', replicaSetFields),
   selectableFields: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
   columns: replicaSetColumns,
+  lifecycle: { prepareForCreate: startsWith<ReplicaSet>({ replicas: 0 }) },
 });

@@ -1,5 +1,6 @@
 import type { ReplicationController } from '../../generated/types.ts';
 import { formatLabels } from '../../meta/labels.ts';
+import { startsWith } from '../first-status.ts';
 import { defineKind } from '../kind.ts';
 import { workloadWarnings } from '../workload-warnings.ts';
 import { replicationControllerColumns } from './columns.ts';
@@ -38,4 +39,5 @@ export const replicationController = defineKind<ReplicationController>()({
   warnings: workloadWarnings('berth.core.v1.ReplicationController', replicationControllerFields),
   selectableFields: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
   columns: replicationControllerColumns,
+  lifecycle: { prepareForCreate: startsWith<ReplicationController>({ replicas: 0 }) },
 });

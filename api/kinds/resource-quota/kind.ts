@@ -17,6 +17,7 @@ export const resourceQuota = defineKind<ResourceQuota>()({
   durability: 'synced',
   shownBeforeAcknowledged: true,
   hasStatus: true,
+  generation: 'nothing',
   nameRule: 'subdomain',
   defaults: () => {},
   validate: validateResourceQuota,

@@ -16,6 +16,7 @@ export const roleBinding = defineKind<RoleBinding>()({
   durability: 'synced',
   shownBeforeAcknowledged: true,
   hasStatus: false,
+  isCreatedByPut: true,
   nameRule: 'path',
   defaults: defaultBinding,
   validate: validateRoleBinding,

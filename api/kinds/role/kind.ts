@@ -16,6 +16,7 @@ export const role = defineKind<Role>()({
   durability: 'synced',
   shownBeforeAcknowledged: true,
   hasStatus: false,
+  isCreatedByPut: true,
   nameRule: 'path',
   defaults: () => {},
   validate: validateRole,

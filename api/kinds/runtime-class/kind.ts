@@ -16,6 +16,7 @@ export const runtimeClass = defineKind<RuntimeClass>()({
   service: 'berth.node.v1.RuntimeClasses',
   durability: 'synced',
   hasStatus: false,
+  isCreatedByPut: true,
   updateNeedsVersion: true,
   nameRule: 'subdomain',
   defaults: () => {},

@@ -18,6 +18,7 @@ export const serviceCidr = defineKind<ServiceCIDR>()({
   service: 'berth.networking.v1.ServiceCIDRs',
   durability: 'synced',
   hasStatus: true,
+  generation: 'nothing',
   nameRule: 'subdomain',
   defaults: () => {},
   validate: validateServiceCidr,

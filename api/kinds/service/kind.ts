@@ -21,6 +21,8 @@ export const service = defineKind<Service>()({
   // An address that a delete gave back is free for the next create.
   shownBeforeAcknowledged: true,
   hasStatus: true,
+  generation: 'nothing',
+  isCreatedByPut: true,
   nameRule: 'label',
   defaults: defaultService,
   validate: validateService,

@@ -1,4 +1,5 @@
 import type { StatefulSet } from '../../generated/types.ts';
+import { startsWith } from '../first-status.ts';
 import { defineKind } from '../kind.ts';
 import { replicaScaling } from '../workload-scale.ts';
 import { workloadWarnings } from '../workload-warnings.ts';
@@ -30,4 +31,5 @@ export const statefulSet = defineKind<StatefulSet>()({
   warnings: workloadWarnings('berth.apps.v1.StatefulSet', statefulSetFields),
   selectableFields: {},
   columns: statefulSetColumns,
+  lifecycle: { prepareForCreate: startsWith<StatefulSet>({ replicas: 0, availableReplicas: 0 }) },
 });

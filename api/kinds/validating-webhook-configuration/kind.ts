@@ -24,6 +24,7 @@ export const validatingWebhookConfiguration = defineKind<ValidatingWebhookConfig
   durability: 'synced',
   shownBeforeAcknowledged: true,
   hasStatus: false,
+  generation: 'content',
   nameRule: 'subdomain',
   defaults: ({ webhooks = [] }) => webhooks.forEach(defaultWebhook),
   validate({ webhooks = [] }) {

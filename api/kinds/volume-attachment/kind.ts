@@ -1,5 +1,6 @@
 import type { VolumeAttachment } from '../../generated/types.ts';
 import { fieldWarnings } from '../field-support.ts';
+import { startsWith } from '../first-status.ts';
 import { defineKind } from '../kind.ts';
 import { volumeAttachmentColumns } from './columns.ts';
 import { volumeAttachmentFields } from './fields.ts';
@@ -16,6 +17,7 @@ export const volumeAttachment = defineKind<VolumeAttachment>()({
   service: 'berth.storage.v1.VolumeAttachments',
   durability: 'synced',
   hasStatus: true,
+  generation: 'nothing',
   nameRule: 'subdomain',
   defaults: () => {},
   validate: validateVolumeAttachment,
@@ -25,4 +27,5 @@ export const volumeAttachment = defineKind<VolumeAttachment>()({
   fields: volumeAttachmentFields,
   selectableFields: {},
   columns: volumeAttachmentColumns,
+  lifecycle: { prepareForCreate: startsWith<VolumeAttachment>({ attached: false }) },
 });

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RunningServer, startServer } from './apiserver-harness.ts';
+import { cronTabs, establish } from './custom-kinds-harness.ts';
+import { asks } from './kubernetes-asks.ts';
+
+// What the door of Kubernetes' API refuses, with Kubernetes' codes and words.
+let server: RunningServer;
+const ask = asks(() => server);
+
+const post = (path: string, body: object) => ask(path, { method: 'POST', body });
+const put = (path: string, body: object) => ask(path, { method: 'PUT', body });
+const inDefault = '/api/v1/namespaces/default';
+const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: { containers: [{ name: 'a', image: 'x' }] } };
+const told = ({ code, json }: { readonly code: number; readonly json: { reason: string; message: string } }) => [
+  ...[code, json.reason, json.message],
+];
+
+beforeAll(async () => {
+  server = await startServer({ kubernetesListen: '127.0.0.1:0' });
+  await post(`${inDefault}/pods`, pod);
+});
+afterAll(async () => {
+  await server.stop();
+  await server.remove();
+});
+
+describe('a body', () => {
+  it('of another kind is named by the kind that it says', async () => {
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } };
+    expect(told(await post(`${inDefault}/pods`, map))).toEqual([
+      ...[400, 'BadRequest'],
+      'ConfigMap in version "v1" cannot be handled as a Pod: converting (v1.ConfigMap) to (core.Pod): unknown conversion',
+    ]);
+    const set = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'a' } };
+    expect(told(await post('/apis/apps/v1/namespaces/default/deployments', set))).toEqual([
+      ...[400, 'BadRequest'],
+      'StatefulSet in version "v1" cannot be handled as a Deployment: ' +
+        'converting (v1.StatefulSet) to (apps.Deployment): unknown conversion',
+    ]);
+  });
+
+  it('of a custom kind names its kind and version', async () => {
+    await establish(server, cronTabs());
+    const path = '/apis/stable.example.com/v1/namespaces/default/crontabs';
+    const body = { metadata: { name: 'c' }, spec: { cronSpec: '* * * * *' } };
+    const apiVersion = 'stable.example.com/v1';
+    expect(told(await post(path, { ...body, apiVersion }))).toEqual([
+      400,
+      'BadRequest',
+      "the object provided is unrecognized (must be of type CronTab): Object 'Kind' is missing",
+    ]);
+    expect(told(await post(path, { ...body, kind: 'CronTab' }))).toEqual([
+      400,
+      'BadRequest',
+      'the API version in the data () does not match the expected API version (stable.example.com/v1)',
+    ]);
+    const other = await post(path, { ...body, apiVersion, kind: 'Other' });
+    expect([other.code, other.json.reason, other.json.details.causes]).toEqual([
+      422,
+      'Invalid',
+      [{ reason: 'FieldValueInvalid', message: 'Invalid value: "Other": must be CronTab', field: 'kind' }],
+    ]);
+    expect((await post(path, { ...body, apiVersion, kind: 'CronTab' })).code).toBe(201);
+  });
+
+  it('with a resourceVersion is no new object, and one that is no number is invalid', async () => {
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'versioned', resourceVersion: '5' } };
+    const made = await post(`${inDefault}/configmaps`, map);
+    expect([made.code, made.json.message]).toEqual([
+      422,
+      expect.stringContaining('resourceVersion should not be set on objects to be created'),
+    ]);
+    const named = (resourceVersion: string) => ({ ...map, metadata: { name: 'versioned', resourceVersion } });
+    expect((await post(`${inDefault}/configmaps`, named('0'))).code).toBe(201);
+    expect((await put(`${inDefault}/configmaps/versioned`, named('0'))).code).toBe(200);
+    expect((await put(`${inDefault}/configmaps/versioned`, named('1'))).code).toBe(409);
+    expect(told(await put(`${inDefault}/configmaps/versioned`, named('abc')))).toEqual([
+      ...[422, 'Invalid'],
+      'ConfigMap "versioned" is invalid: metadata.resourceVersion: Invalid value: "abc": ' +
+        'strconv.ParseUint: parsing "abc": invalid syntax',
+    ]);
+  });
+
+  it('of a Scale with fewer than no replicas is an invalid Scale', async () => {
+    const template = { metadata: { labels: { app: 's' } }, spec: pod.spec };
+    const spec = { replicas: 0, selector: { matchLabels: { app: 's' } }, template };
+    const path = '/apis/apps/v1/namespaces/default/deployments';
+    await post(path, { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 's' }, spec });
+    const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 's' }, spec: { replicas: -1 } };
+    const refused = await put(`${path}/s/scale`, scale);
+    expect(told(refused)).toEqual([
+      ...[422, 'Invalid'],
+      'Scale.autoscaling "s" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0',
+    ]);
+    expect(refused.json.details).toMatchObject({ name: 's', group: 'autoscaling', kind: 'Scale' });
+  });
+});
+
+describe('a path', () => {
+  it('of an object of a namespace without it, and of a cluster-wide one in one, is no resource', async () => {
+    for (const path of ['/api/v1/pods/p', `${inDefault}/nodes`, `${inDefault}/nodes/n`])
+      expect(told(await ask(path))).toEqual([404, 'NotFound', 'the server could not find the requested resource']);
+  });
+
+  it('of all namespaces takes no new object', async () => {
+    expect(told(await post('/api/v1/pods', pod))).toEqual([
+      ...[405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource'],
+    ]);
+  });
+
+  it('of the log of a pod without a node names a container of the pod', async () => {
+    expect((await ask(`${inDefault}/pods/p/log`)).code).toBe(200);
+    expect(told(await ask(`${inDefault}/pods/p/log?container=other`))).toEqual([
+      ...[400, 'BadRequest', 'container other is not valid for pod p'],
+    ]);
+  });
+});
+
+describe('a review', () => {
+  const authorization = '/apis/authorization.k8s.io/v1';
+  const asked = (kind: string, spec: object, metadata: object = {}) => ({
+    ...{ apiVersion: 'authorization.k8s.io/v1', kind, metadata, spec },
+  });
+
+  it.each([
+    ['selfsubjectaccessreviews', asked('SelfSubjectAccessReview', {}), ['spec.resourceAttributes']],
+    ['subjectaccessreviews', asked('SubjectAccessReview', {}), ['spec.resourceAttributes', 'spec.user']],
+    [
+      'subjectaccessreviews',
+      asked('SubjectAccessReview', { user: 'a', resourceAttributes: {}, nonResourceAttributes: { path: '/' } }, { name: 'a' }),
+      ['metadata', 'spec.nonResourceAttributes'],
+    ],
+    [
+      'namespaces/default/localsubjectaccessreviews',
+      asked('LocalSubjectAccessReview', { user: 'a', resourceAttributes: { namespace: 'other' } }),
+      ['spec.resourceAttributes.namespace'],
+    ],
+  ])('that asks nothing clear is invalid, field by field: %s', async (path, body, fields) => {
+    const { code, json } = await post(`${authorization}/${path}`, body);
+    expect([code, json.reason, json.details.causes.map(({ field }: { field: string }) => field)]).toEqual([
+      422,
+      'Invalid',
+      fields,
+    ]);
+    expect(json.details).toMatchObject({ group: 'authorization.k8s.io', kind: body.kind });
+  });
+
+  it('of no token, or of the rules of no namespace, is a bad request', async () => {
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: {} };
+    expect(told(await post('/apis/authentication.k8s.io/v1/tokenreviews', review))).toEqual([
+      ...[400, 'BadRequest', 'token is required for TokenReview in authentication'],
+    ]);
+    const rules = asked('SelfSubjectRulesReview', {});
+    expect(told(await post(`${authorization}/selfsubjectrulesreviews`, rules))).toEqual([
+      ...[400, 'BadRequest', 'no namespace on request'],
+    ]);
+  });
+});
+
+it('a negative time to end is one second', async () => {
+  const bound = { ...pod, metadata: { name: 'bound' }, spec: { ...pod.spec, nodeName: 'n1' } };
+  await post(`${inDefault}/pods`, bound);
+  const deleted = await ask(`${inDefault}/pods/bound?gracePeriodSeconds=-1`, { method: 'DELETE' });
+  expect([deleted.code, deleted.json.metadata.deletionGracePeriodSeconds]).toEqual([200, 1]);
+});
