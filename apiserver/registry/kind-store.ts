@@ -322,8 +322,9 @@ export class KindStore {
     const managedFields = entriesAfter(this.kind, { previous, next }, { verb, manager: context.manager, now });
     const metadata: ObjectMeta = { ...next.metadata, ...(managedFields && { managedFields }) };
     if (!managedFields) delete metadata.managedFields;
-    // A binding is the answer to what is wanted, not another wish.
-    if (verb !== 'bind' && isAnotherWish(this.kind, next, previous)) metadata.generation = (metadata.generation ?? 0) + 1;
+    // A binding and a status answer what is wanted; annotations may come with them.
+    if (verb !== 'bind' && !verb.endsWith('-status') && isAnotherWish(this.kind, next, previous))
+      metadata.generation = (metadata.generation ?? 0) + 1;
     next.metadata = metadata;
   }
 

@@ -191,6 +191,9 @@ describe('the generation', () => {
       await patch(`${path}/g`, 'merge-patch+json', { metadata: { labels: { a: 'b' } } });
       const annotated = await patch(`${path}/g`, 'merge-patch+json', { metadata: { annotations: { a: 'b' } } });
       expect([kind, generationOf(annotated)]).toEqual([kind, expected]);
+      const told = { metadata: { annotations: { told: 'with the status' } }, status: { replicas: 3 } };
+      const seen = await patch(`${path}/g/status`, 'merge-patch+json', told);
+      expect([seen.code, generationOf(seen)]).toEqual([200, expected]);
     }
   });
 
