@@ -1,15 +1,24 @@
 import { groupOf } from '../../api/kinds/identity.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { Identity } from '../authn/identity.ts';
+import type { Attributes } from '../authz/attributes.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
 /** What an object of a request is written as: of a subresource it may be another message than the kind's own. */
 export type RequestForm = Pick<Kind, 'apiVersion' | 'kind' | 'message'>;
 
+/** What the authorizer says of users. */
+export interface RightsOfUsers {
+  allows(identity: Identity, attributes: Attributes): boolean;
+  mayPath(identity: Identity, verb: string, path: string): boolean;
+}
+
 /** The call behind a write, as dynamic admission knows it. */
 export interface AdmittedCall {
   readonly identity: Identity;
+  /** Answers what users may; absent: nobody can ask. */
+  readonly authorizer?: RightsOfUsers | undefined;
   /** Aborts when the caller is gone; absent: never. */
   readonly signal?: AbortSignal | undefined;
   /** The call's line in the audit log; absent: it has none. */

@@ -61,9 +61,11 @@ function baseEnvironment(): Environment {
   // Kubernetes excepts the list of format(); this parser has no exceptions, so all lists may have items of any type.
   const options = { enableOptionalTypes: true, homogeneousAggregateLiterals: false, limits };
   const environment = new Environment(options);
-  for (const { types = {}, namespaces = [] } of LIBRARIES) {
+  for (const { types = {}, fields = {}, namespaces = [] } of LIBRARIES) {
     for (const [name, ctor] of Object.entries(types)) {
-      environment.registerType(name, ctor as never);
+      const known = fields[name];
+      if (known) environment.registerType({ name, fields: { ...known }, ctor } as never);
+      else environment.registerType(name, ctor as never);
       environment.registerOperator(`${name} == ${name}`, unused);
     }
     for (const name of namespaces) registerNamespace(environment, name);

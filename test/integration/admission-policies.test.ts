@@ -194,7 +194,16 @@ describe('a ValidatingAdmissionPolicy', () => {
     ['names no variable', { validations: [{ expression: 'nothing == 1' }] }, 'spec.validations[0].expression'],
     ['is no condition', { validations: [{ expression: '1 + 1' }] }, 'spec.validations[0].expression'],
     ['names a later variable', { variables: [{ name: 'a', expression: 'variables.b' }] }, 'spec.variables[0].expression'],
-    ['asks the authorizer', { validations: [{ expression: "authorizer.path('/x') == null" }] }, '"authorizer" is not supported'],
+    [
+      'asks the authorizer nothing that it knows',
+      { validations: [{ expression: "authorizer.path('/x').allowed()" }] },
+      'spec.validations[0].expression',
+    ],
+    [
+      'tells in its message what the user may do',
+      { validations: [{ expression: 'true', messageExpression: "authorizer.path('/x').check('get').reason()" }] },
+      'spec.validations[0].messageExpression',
+    ],
     [
       'is a wrong match condition',
       { matchConditions: [{ name: 'mine', expression: 'object.' }] },

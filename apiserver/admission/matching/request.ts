@@ -5,6 +5,7 @@ import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
 import { olderVersionsOf } from '../../../api/kinds/versions.ts';
 import type { Json, JsonObject } from '../../../api/meta/merge-patch.ts';
 import type { AdmissionAttributes, Operation, RequestForm } from '../dynamic.ts';
+import { type RequestRights, requestRights } from './request-rights.ts';
 import { versionOf } from './rules.ts';
 
 /** What Kubernetes calls the options of each operation. */
@@ -101,6 +102,11 @@ export class RequestObjects {
   get oldObject(): JsonObject | null {
     this.#previous ??= this.#json(this.#attributes.previous);
     return this.#previous;
+  }
+
+  /** For the variable "authorizer". */
+  get rights(): RequestRights | undefined {
+    return requestRights(this.#attributes);
   }
 
   get request(): JsonObject {

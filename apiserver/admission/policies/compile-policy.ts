@@ -9,7 +9,7 @@ import {
   expressionCompiler,
   type ObjectType,
 } from '../../cel/environment.ts';
-import { whyNotCompiled } from '../matching/expressions.ts';
+import { AUTHORIZER_TYPE } from '../../cel/functions/authorization.ts';
 
 /** A rule of a policy. */
 export interface CompiledValidation {
@@ -37,7 +37,7 @@ export interface CompiledPolicy {
   readonly weight: number;
 }
 
-const SHARED = { object: 'dyn', oldObject: 'dyn', request: 'dyn', namespaceObject: 'dyn' } as const;
+const SHARED = { object: 'dyn', oldObject: 'dyn', request: 'dyn', namespaceObject: 'dyn', authorizer: AUTHORIZER_TYPE } as const;
 /** Types that a variable keeps where others use it; of anything else the values tell. */
 const PLAIN_TYPES: ReadonlySet<string> = new Set(['bool', 'int', 'uint', 'double', 'string']);
 
@@ -58,7 +58,7 @@ class Compiling {
       return compiler.compile(source, expected);
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error;
-      this.violations.push(invalidValue(path, source, `compilation failed: ${whyNotCompiled(error)}: correct ${what}`));
+      this.violations.push(invalidValue(path, source, `compilation failed: ${error.message}: correct ${what}`));
       return undefined;
     }
   }
@@ -83,8 +83,7 @@ export function compilePolicy({ metadata, spec = {} }: ValidatingAdmissionPolicy
       'bool',
     ]);
     const text = rule.messageExpression || undefined;
-    const messageExpression =
-      text && work.compile(compiler, { path: `${at}.messageExpression`, what: `the message of rule ${i + 1}` }, text, ['string']);
+    const messageExpression = text && compileMessage(work, compiler, { path: at, what: `the message of rule ${i + 1}` }, text);
     const message = rule.message?.trim() || `failed expression: ${(rule.expression ?? '').trim()}`;
     const reason = rule.reason || 'Invalid';
     return expression ? [{ expression, message, reason, messageExpression: messageExpression || undefined }] : [];
@@ -109,14 +108,28 @@ export function compilePolicy({ metadata, spec = {} }: ValidatingAdmissionPolicy
   return { policy, violations: work.violations };
 }
 
+/** As in Kubernetes a message does not ask what users may do. */
+function compileMessage(
+  work: Compiling,
+  compiler: ExpressionCompiler,
+  { path, what }: { readonly path: string; readonly what: string },
+  text: string,
+): Expression | undefined {
+  const at = `${path}.messageExpression`;
+  const expression = work.compile(compiler, { path: at, what }, text, ['string']);
+  if (!expression?.uses('authorizer')) return expression;
+  work.violations.push(invalidValue(at, text, `compilation failed: undeclared reference to 'authorizer': correct ${what}`));
+  return undefined;
+}
+
 /** Compiles the match conditions of a webhook, which know no parameters, variables and namespaces. */
 export function compileMatchConditions(
   path: string,
   matchConditions: readonly MatchCondition[],
 ): { readonly conditions: readonly Named[]; readonly violations: readonly FieldViolation[] } {
   const work = new Compiling();
-  const { object, oldObject, request } = SHARED;
-  const compiler = expressionCompiler({ variables: { object, oldObject, request } });
+  const { namespaceObject: _, ...variables } = SHARED;
+  const compiler = expressionCompiler({ variables });
   const conditions = compileConditions(work, { path, matchConditions }, compiler);
   return { conditions, violations: work.violations };
 }

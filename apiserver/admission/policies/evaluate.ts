@@ -1,7 +1,9 @@
 import type { Json, JsonObject } from '../../../api/meta/merge-patch.ts';
 import { Budget, BudgetExceeded } from '../../cel/budget.ts';
 import type { Expression } from '../../cel/environment.ts';
+import { AuthorizerValue } from '../../cel/functions/authorization.ts';
 import { CelError, celValue, MapValue, type Value } from '../../cel/values.ts';
+import type { RequestRights } from '../matching/request-rights.ts';
 import type { CompiledPolicy, Named } from './compile-policy.ts';
 
 /** Steps of one expression: as many as a rule of a custom kind may take on one value. */
@@ -19,6 +21,8 @@ export interface Inputs {
   readonly object: JsonObject | null;
   readonly oldObject: JsonObject | null;
   readonly request: JsonObject;
+  /** What the user of the request may; absent: expressions that ask fail. */
+  readonly rights?: RequestRights | undefined;
 }
 
 /** What expressions of one policy and one binding see besides. */
@@ -41,6 +45,8 @@ function valuesFor(expression: Expression, scope: Scope, variables?: Value): Var
   const toValue = (json: Json): Value => celValue(json, undefined, budget);
   const values: Variables = { variables };
   for (const name of NAMES) if (expression.uses(name)) values[name] = toValue(inputs[name]);
+  if (inputs.rights && expression.uses('authorizer'))
+    values.authorizer = new AuthorizerValue(inputs.rights.rights, inputs.rights.requested);
   if (expression.uses('namespaceObject')) values.namespaceObject = toValue(namespaceObject);
   if (params !== undefined && expression.uses('params')) values.params = toValue(params);
   return values;

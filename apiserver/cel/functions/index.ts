@@ -1,4 +1,5 @@
 import { addresses } from './addresses.ts';
+import { authorization } from './authorization.ts';
 import type { Handler, Library } from './library.ts';
 import { lists, sets } from './lists.ts';
 import { namedFormats } from './named-formats.ts';
@@ -27,6 +28,7 @@ export const LIBRARIES: readonly Library[] = [
   versions,
   namedFormats,
   optionals,
+  authorization,
 ];
 
 export const HANDLERS: Readonly<Record<string, Handler>> = Object.assign(

@@ -9,6 +9,8 @@ export interface Library {
   readonly name: string;
   /** Types of its own, and the classes of their values. */
   readonly types?: Readonly<Record<string, new (...args: never[]) => object>>;
+  /** Fields of these types, by the type's name. */
+  readonly fields?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Names that stand before functions: `sets.contains(a, b)`. */
   readonly namespaces?: readonly string[];
   /** What the parser does not know by itself; types are checked by it where a rule is defined. */
