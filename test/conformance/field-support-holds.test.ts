@@ -69,6 +69,7 @@ function saidOf(kind: Kind, path: string, support: FieldSupport): { refused: str
 /** What an object must say besides, for anything that only some of its kind may have. */
 const beside: Readonly<Record<string, object>> = {
   initContainers: { restartPolicy: 'Always' },
+  conversion: { strategy: 'Webhook' },
   imagePullSecrets: { name: 'token' },
   volumeMounts: { readOnly: true },
 };
