@@ -39,7 +39,7 @@ export interface ObjectMeta__Input {
    */
   'generation'?: (number | string | Long);
   /**
-   * When the object was created. Written by the API server.
+   * CreationTimestamp is a timestamp: when the object was created. Written by the API server.
    */
   'creationTimestamp'?: (_google_protobuf_Timestamp__Input | null);
   /**
@@ -113,7 +113,7 @@ export interface ObjectMeta {
    */
   'generation'?: (number);
   /**
-   * When the object was created. Written by the API server.
+   * CreationTimestamp is a timestamp: when the object was created. Written by the API server.
    */
   'creationTimestamp'?: (_google_protobuf_Timestamp);
   /**
