@@ -8,6 +8,7 @@ import {
 } from '../api/meta/control-plane.ts';
 import type { Aggregation } from './aggregation/aggregation.ts';
 import { parseServiceRanges } from './allocation/ranges.ts';
+import { keepDoorPlace } from './door-place.ts';
 import type { ServerOptions } from './options.ts';
 import type { HeldCertificates } from './pki/held-certificates.ts';
 import { ControlPlaneService } from './registry/control-plane-service.ts';
@@ -37,18 +38,18 @@ export interface ControlPlaneDoors {
   readonly port: number;
   /** Where Kubernetes' HTTP API is served, HOST:PORT; undefined: nowhere. */
   readonly kubernetes: string | undefined;
-  readonly certificates: Pick<HeldCertificates, 'alsoName'>;
+  readonly certificates: Pick<HeldCertificates, 'alsoName' | 'trusted' | 'observe'>;
   /** The groups behind other doors. */
   readonly aggregation: Pick<Aggregation, 'run'>;
 }
 
 /**
- * Makes the Services of a server that listens, one for each door; the result resolves when they are kept no more, after
- * the signal.
+ * Makes the Services of a server that listens, one for each door, and what says where Kubernetes' clients are served;
+ * the result resolves when they are kept no more, after the signal.
  */
 export async function keepControlPlaneServices(
   { registry, port, kubernetes, certificates, aggregation }: ControlPlaneDoors,
-  options: Pick<ServerOptions, 'serviceRanges' | 'log'>,
+  options: Pick<ServerOptions, 'serviceRanges' | 'advertise' | 'log'>,
   signal: AbortSignal,
 ): Promise<{ readonly ended: Promise<unknown> }> {
   const addresses = controlPlaneAddresses(options);
@@ -62,5 +63,6 @@ export async function keepControlPlaneServices(
     }),
   ];
   for (const service of services) await service.begin();
-  return { ended: Promise.all([...services, aggregation].map((each) => each.run(signal))) };
+  const place = await keepDoorPlace({ registry, log, listen: kubernetes, advertised: options.advertise, certificates }, signal);
+  return { ended: Promise.all([place.ended, ...[...services, aggregation].map((each) => each.run(signal))]) };
 }

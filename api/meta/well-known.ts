@@ -95,12 +95,20 @@ export const finalizers = {
   customResources: 'customresourcecleanup.apiextensions.k8s.io',
 } as const;
 
-export const namespaces = { default: 'default', system: 'kube-system', nodeLease: 'kube-node-lease' } as const;
+export const namespaces = {
+  default: 'default',
+  system: 'kube-system',
+  nodeLease: 'kube-node-lease',
+  public: 'kube-public',
+} as const;
 
 /** The service account of pods that name none. */
 export const defaultServiceAccount = 'default';
 
 /** The ConfigMap in every namespace that has the certificates of the cluster's authorities, for programs in pods. */
 export const rootCertificates = { configMap: 'kube-root-ca.crt', key: 'ca.crt' } as const;
+
+/** The ConfigMap in kube-public that says where the API server is, and which authorities signed its certificate. */
+export const clusterInfo = { configMap: 'cluster-info', key: 'kubeconfig' } as const;
 
 export const defaultSchedulerName = 'default-scheduler';
