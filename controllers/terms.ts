@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Kind } from '../api/kinds/kind.ts';
 import type { Growing } from '../api/meta/growing-set.ts';
 import type { LeaseTerm } from '../api/meta/lease-term.ts';
+import { controllersLease } from '../api/meta/well-known.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import type { LinkedAbort } from '../client/abort.ts';
 import {
@@ -47,7 +48,6 @@ const defaultComponent = 'controllermanager';
 export const mostListeners = 10_000;
 /** A standby takes over at most 15 s after the last sign of life of the leader. */
 const electionTimes = { leaseDurationMs: 10_000, renewDeadlineMs: 6_000, retryPeriodMs: 2_000 };
-const leaseName = 'berth-controllers';
 
 /** What all terms of a process share. */
 export interface Room {
@@ -74,7 +74,7 @@ export async function runTerms(room: Room, own: LinkedAbort): Promise<void> {
   try {
     if (!election) return await runTerm(room, own.signal);
     const { identity, onTerm } = election;
-    const candidate = { leases: client.leases, name: leaseName, identity, isFenced: true, ...electionTimes, ...room.base };
+    const candidate = { leases: client.leases, name: controllersLease, identity, isFenced: true, ...electionTimes, ...room.base };
     const lead = async (signal: AbortSignal, term: LeaseTerm): Promise<void> => {
       setMaxListeners(mostListeners, signal);
       onTerm(term);

@@ -111,4 +111,7 @@ export const rootCertificates = { configMap: 'kube-root-ca.crt', key: 'ca.crt' }
 /** The ConfigMap in kube-public that says where the API server is, and which authorities signed its certificate. */
 export const clusterInfo = { configMap: 'cluster-info', key: 'kubeconfig' } as const;
 
+/** The Lease in kube-system of the process that runs the controllers. */
+export const controllersLease = 'berth-controllers';
+
 export const defaultSchedulerName = 'default-scheduler';

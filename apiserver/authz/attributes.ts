@@ -81,6 +81,7 @@ export const extraResources = {
   Placement: { group: 'berth.io', resource: 'placements' },
   Scheduler: { group: 'berth.io', resource: 'schedulers' },
   Signer: { group: 'certificates.k8s.io', resource: 'signers' },
+  ComponentStatus: { group: '', resource: 'componentstatuses' },
   MeasuredNode: { group: 'metrics.k8s.io', resource: 'nodes' },
   MeasuredPod: { group: 'metrics.k8s.io', resource: 'pods' },
   User: { group: '', resource: 'users' },

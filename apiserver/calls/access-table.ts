@@ -94,6 +94,8 @@ const others: Readonly<Record<string, MethodAccess>> = {
   '/berth.metrics.v1.ResourceMetrics/Get': { verbs: ['get'], kinds: ['MeasuredNode', 'MeasuredPod'] },
   '/berth.metrics.v1.ResourceMetrics/List': { verbs: ['list'], kinds: ['MeasuredNode', 'MeasuredPod'] },
   '/berth.apiregistration.v1.Extensions/Request': { verbs: [...extensionVerbs], kinds: ['Extension'], paths: true },
+  '/berth.core.v1.ComponentStatuses/Get': { verbs: ['get'], kinds: ['ComponentStatus'] },
+  '/berth.core.v1.ComponentStatuses/List': { verbs: ['list'], kinds: ['ComponentStatus'] },
   '/berth.authentication.v1.TokenKeys/List': { paths: true },
   '/berth.server.v1.Backups/Backup': { verbs: ['create'], kinds: ['Backup'] },
   '/berth.server.v1.Certificates/GetAuthorities': { paths: true },

@@ -17,6 +17,7 @@ import { prepareBind, prepareEvict, prepareFinalize } from '../verbs/special-wri
 import { otherPlace } from '../verbs/standard-writes.ts';
 import { prepareToken } from '../verbs/token-requests.ts';
 import { bodyKind } from './body-kinds.ts';
+import { componentsRoute, type Schedulers } from './component-statuses.ts';
 import { dropGoZeros } from './go-zeros.ts';
 import type { HttpRequest } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
@@ -38,6 +39,8 @@ export interface ActionDeps {
   /** What makes tokens; absent where there are no service accounts. */
   readonly accounts: AccountTokens | undefined;
   readonly tokenKeys: TokenKeys;
+  /** The schedulers that are connected. */
+  readonly schedulers: Schedulers;
 }
 
 type Act = (body: Buffer, call: CallContext, form: AnswerForm) => PreparedCall;
@@ -64,6 +67,7 @@ function virtualRoute(virtual: VirtualResource, of: ActionRequest, deps: ActionD
   const { request, target } = of;
   checkPlace(virtual, target);
   if (target.isWatch) throw unimplemented(`${virtual.resource} of ${virtual.apiVersion} cannot be watched`);
+  if (virtual.kind === 'ComponentStatus') return componentsRoute(of, deps);
   if (virtual.verbs.includes('get')) return metricsRoute(virtual, of, deps.registry);
   if (request.method !== 'POST' || target.name !== '') throw notThere(of);
   if (virtual.kind === 'Binding') return created(`${podService(deps)}/Bind`, bindAct(of, deps));

@@ -56,8 +56,8 @@ export function servedGroups(stores: ServedStores): ServedGroups {
     if (known) known.push(...resources);
     else all.set(groupVersion, [...resources]);
   };
-  for (const { apiVersion, resource: name, singular: singularName, namespaced, kind, verbs } of virtualResources)
-    add(apiVersion, [{ name, singularName, namespaced, kind, verbs }]);
+  for (const { apiVersion, resource: name, singular: singularName, ...rest } of virtualResources)
+    add(apiVersion, [{ name, singularName, ...rest }]);
   const isShadowed = ({ apiVersion, kind }: Kind): boolean =>
     virtualResources.some((each) => each.apiVersion === apiVersion && each.kind === kind);
   for (const kind of servedKinds(stores)) if (!isShadowed(kind)) add(kind.apiVersion, resourcesOfKind(kind));

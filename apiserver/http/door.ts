@@ -226,12 +226,14 @@ export class HttpDoor {
   ): Promise<void> {
     const wanted = negotiate(request.headers.accept, { transform: transform !== undefined, protobuf: false });
     const make = this.#chain.prepare(context, () => prepare(context));
-    const made = transform && wanted.as ? transform(make(), wanted.as, includeOf(query)) : make();
+    const document = await make();
+    const made = transform && wanted.as ? transform(document, wanted.as, includeOf(query)) : document;
     const body = writers[wanted.type === 'yaml' ? 'yaml' : 'json'](made);
     this.#chain.holdAnswer(call, context, body.length, meter.isReadOnly);
     const isPretty = wanted.type === 'json' && wantsPretty(request, query);
     const sent = await encodedFor(request, isPretty ? prettyJson(body) : body);
-    this.#head(response, context, 200, contentTypes[wanted.type], { length: sent.bytes.length, headers: sent.headers });
+    const head = { length: sent.bytes.length, headers: sent.headers, warnings: context.warnings };
+    this.#head(response, context, 200, contentTypes[wanted.type], head);
     response.end(sent.bytes);
   }
 

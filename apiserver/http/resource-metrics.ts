@@ -67,8 +67,11 @@ export function podMetricsList({ pods, measured }: MetricsStores, wish: MetricsW
   return { kind: 'PodMetricsList', apiVersion, metadata: {}, items: selected(items, wish) };
 }
 
-/** Throws INVALID_ARGUMENT for selectors that cannot be read. */
-function selected<T extends Measured>(items: readonly T[], { labelSelector, fieldSelector }: MetricsWish): readonly T[] {
+/** Those of the items that a list asks for. Throws INVALID_ARGUMENT for selectors that cannot be read. */
+export function selected<T extends Measured>(
+  items: readonly T[],
+  { labelSelector, fieldSelector }: Omit<MetricsWish, 'namespace'>,
+): readonly T[] {
   const labels = labelSelector ? parseLabelSelector(labelSelector) : undefined;
   const fields = fieldSelector ? parseFieldSelector(fieldSelector) : undefined;
   return items.filter(({ metadata }) => {

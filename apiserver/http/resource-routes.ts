@@ -80,7 +80,7 @@ export interface PreparedDeletion {
 /** Decodes and authorizes; the answer is one object in the form. */
 export type Prepare = (body: Buffer, call: CallContext, form: AnswerForm) => PreparedCall;
 /** Authorizes; what it gives makes the answer, which is JSON of no kind. */
-export type PrepareDocument = (call: CallContext) => () => object;
+export type PrepareDocument = (call: CallContext) => () => object | Promise<object>;
 
 const OBJECTS = 'berth.meta.v1.Objects';
 const methodOf = (kind: Kind, name: string): string => `/${isCustom(kind) ? OBJECTS : kind.service}/${name}`;

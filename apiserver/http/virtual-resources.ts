@@ -10,6 +10,7 @@ export interface VirtualResource {
   readonly kind: string;
   readonly namespaced: boolean;
   readonly verbs: readonly string[];
+  readonly shortNames?: readonly string[];
 }
 
 const AUTHORIZATION = 'authorization.k8s.io/v1';
@@ -30,6 +31,10 @@ export const virtualResources: readonly VirtualResource[] = [
   question(AUTHENTICATION, 'SelfSubjectReview'),
   // What `kubectl auth whoami` of 1.27 asks; the same as v1.
   question('authentication.k8s.io/v1beta1', 'SelfSubjectReview'),
+  {
+    ...{ apiVersion: 'v1', resource: 'componentstatuses', singular: 'componentstatus', kind: 'ComponentStatus' },
+    ...{ namespaced: false, verbs: ['get', 'list'], shortNames: ['cs'] },
+  },
   // Without a singular clients take the kind's name, as metrics-server has it: `kubectl get podmetrics`.
   { apiVersion: METRICS, resource: 'nodes', singular: '', kind: 'NodeMetrics', namespaced: false, verbs: ['get', 'list'] },
   { apiVersion: METRICS, resource: 'pods', singular: '', kind: 'PodMetrics', namespaced: true, verbs: ['get', 'list'] },

@@ -47,6 +47,7 @@ import { PAGES_SERVICE, pagesService } from './pages-service.ts';
 import { PLACEMENTS_SERVICE, placementsService } from './placements-service.ts';
 import { addReflection } from './reflection.ts';
 import { reviewServices } from './review-services.ts';
+import { SchedulerLinks } from './scheduler-links.ts';
 import { SECRET_KEYS_SERVICE, secretKeysService } from './secret-keys-service.ts';
 import { bindMethods, evictMethod, finalizeMethod } from './special-methods.ts';
 import { createTokenMethod, TOKEN_KEYS_SERVICE, tokenKeysService } from './token-methods.ts';
@@ -146,7 +147,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     isServing = serving;
     setHealth(serving);
   };
-  const actions = { registry, sums: options.sums, accounts: calls.accounts, reviewTokens, tokenKeys: options.tokenKeys };
+  const { accounts } = calls;
+  const { sums, tokenKeys } = options;
+  const actions = { registry, sums, accounts, reviewTokens, tokenKeys, schedulers: core.schedulers };
   const aggregation = createAggregation({ ...options, tunnels: core.tunnels });
   const door = new LazyDoor({
     ...{ ...calls.options, registry, ...core, actions, aggregation },
@@ -193,6 +196,7 @@ interface Core {
   readonly verbs: Verbs;
   readonly tunnels: Tunnels;
   readonly streams: ItemStreams;
+  readonly schedulers: SchedulerLinks;
 }
 
 /** What several services share. */
@@ -206,7 +210,8 @@ function createCore(options: ApiServerOptions, { pipeline, meters, limits: clien
     metrics,
   });
   const limits = { ...defaultItemStreamLimits, ...options.itemStreamLimits };
-  return { verbs, tunnels: new Tunnels(randomUUID), streams: new ItemStreams({ pipeline, meters, clients, limits }) };
+  const streams = new ItemStreams({ pipeline, meters, clients, limits });
+  return { verbs, tunnels: new Tunnels(randomUUID), streams, schedulers: new SchedulerLinks() };
 }
 
 /** The methods of single kinds beside the standard verbs, by the kind's id. */
@@ -237,7 +242,11 @@ const coreNames: readonly string[] = [
   PAGES_SERVICE,
 ];
 
-function coreServices(options: ApiServerOptions, { verbs, tunnels, streams }: Core, { pipeline, clients }: Calls): Served[] {
+function coreServices(
+  options: ApiServerOptions,
+  { verbs, tunnels, streams, schedulers }: Core,
+  { pipeline, clients }: Calls,
+): Served[] {
   const { registry, tokenKeys, certificates, log, now } = options;
   const nodeNames = () =>
     registry.stores
@@ -250,7 +259,7 @@ function coreServices(options: ApiServerOptions, { verbs, tunnels, streams }: Co
     logLevelsService({ tunnels, log, own: options.logLevel }, pipeline),
     usageHistoriesService({ tunnels, pods: registry.store('Pod') }, pipeline),
     netChecksService(tunnels, pipeline),
-    placementsService(registry, pipeline),
+    placementsService({ registry, links: schedulers }, pipeline),
     backupService(options.backup, pipeline, now),
     tokenKeysService(tokenKeys, pipeline, now),
     secretKeysService({ keys: options.secretKeys, log, now }, pipeline),

@@ -26,7 +26,7 @@ import type { PreparedCall, Reply } from '../verbs/prepared-call.ts';
 import { placeOf } from '../watch/entry.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import { SchedulerLinks } from './scheduler-links.ts';
+import type { SchedulerLinks } from './scheduler-links.ts';
 import { type Duplex, framesOf } from './tunnel/duplex.ts';
 
 export const PLACEMENTS_SERVICE = 'berth.scheduling.v1.Placements';
@@ -40,8 +40,7 @@ const messages = 'berth.scheduling.v1';
  * Questions about placements, handed on to the scheduler whose pods they are about. A caller that may read a pod may
  * ask why it is where it is; the answer names other pods and nodes only as far as the caller may list them.
  */
-export function placementsService(registry: Registry, pipeline: CallPipeline) {
-  const links = new SchedulerLinks();
+export function placementsService({ registry, links }: Deps, pipeline: CallPipeline) {
   const read = <T extends object>(message: string, request: Buffer): T =>
     decodeStrictly<T>(`${messages}.${message}`, request, 'request');
   return {

@@ -106,6 +106,8 @@ const onlyHttp: readonly (readonly [Request, readonly string[]])[] = [
   [get(`/api/v1/nodes/${name}/proxy/`), ['cluster-admin']],
   [get('/apis/metrics.k8s.io/v1beta1/nodes'), ['cluster-admin']],
   [get('/apis/metrics.k8s.io/v1beta1/namespaces/default/pods'), ['view', 'edit', 'admin', 'cluster-admin']],
+  [get('/api/v1/componentstatuses'), ['cluster-admin']],
+  [get('/api/v1/componentstatuses/scheduler'), ['cluster-admin']],
   [get('/openapi/v2'), askers.map(({ who }) => who)],
 ];
 
