@@ -86,7 +86,7 @@ export class Tunnels {
         `node "${node}" is not connected to the API server: its agent does not run, does not reach the server, or waits for the container engine; ` +
           `"berth describe node ${node}" says which`,
       );
-    const leave = this.enter(flow);
+    const leave = this.hold(flow);
     try {
       const stream = await this.ask(node, link, request, signal);
       const close = (isCut?: boolean): void => {
@@ -100,8 +100,11 @@ export class Tunnels {
     }
   }
 
-  /** Takes a place of the caller's level; the returned function gives it back. */
-  private enter({ level, key, name, isExempt }: Flow): () => void {
+  /**
+   * Takes a place of the caller's level, also for what holds memory without a stream of its own; the returned function
+   * gives it back. Throws RESOURCE_EXHAUSTED.
+   */
+  hold({ level, key, name, isExempt }: Flow): () => void {
     const places = this.places[level];
     if ((places.total >= this.maxOpen && !isExempt) || !places.enter(key, isExempt))
       throw exhausted(

@@ -55,10 +55,16 @@ async function forwardPorts(
     connect: (port: number) => connectPod(tunnels, { node, namespace, name, uid, port }, context),
     signal: context.signal,
   };
-  if (upgrade.isSpdy) return forwardSpdy(forwarding, (options) => openSpdy(upgrade, protocol, options));
-  const ws: WebSocket = await door.open(upgrade, protocol);
-  if (protocol === TUNNEL) await forwardSpdy(forwarding, (options) => tunnelSpdy(ws, options));
-  else await forwardChannels(forwarding, { ws, isBase64: protocol.includes('base64'), ports });
+  // Each of its forwarded connections has another: one that forwards nothing may hold as much memory.
+  const leave = tunnels.hold(context.flow);
+  try {
+    if (upgrade.isSpdy) return await forwardSpdy(forwarding, (options) => openSpdy(upgrade, protocol, options));
+    const ws: WebSocket = await door.open(upgrade, protocol);
+    if (protocol === TUNNEL) await forwardSpdy(forwarding, (options) => tunnelSpdy(ws, options));
+    else await forwardChannels(forwarding, { ws, isBase64: protocol.includes('base64'), ports });
+  } finally {
+    leave();
+  }
 }
 
 /** Each "ports" of the query is one or several, with commas. Throws BAD_REQUEST. */

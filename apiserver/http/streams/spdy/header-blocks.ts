@@ -2,8 +2,8 @@ import { constants, createInflate, type Inflate } from 'node:zlib';
 import { headerDictionary } from './header-dictionary.ts';
 import { SpdyError } from './spdy-error.ts';
 
-/** In bytes, inflated. Kubernetes' clients send about 80. */
-export const mostHeaderBytes = 16 * 1024;
+/** In bytes, inflated. Kubernetes' clients send about 80. They are held as long as their stream, one of many. */
+export const mostHeaderBytes = 2 * 1024;
 const mostHeaders = 100;
 /** In bytes; output of the library is counted piece by piece. */
 const pieceBytes = 4 * 1024;

@@ -123,6 +123,11 @@ describe('frames', () => {
       async () => openFrame(1, (await compressed(block(['a', 'b']).fill(0xff, 4, 8)))[0]!),
       /too short/,
     ],
+    [
+      'with more headers than a stream is held for',
+      async () => openFrame(1, (await compressed(block(['a', 'x'.repeat(2_048)])))[0]!),
+      /more than 2048 bytes/,
+    ],
     ['with many headers', async () => openFrame(1, (await compressed(uint32(2 ** 32 - 1)))[0]!), /more than/],
     ['behind the end of header blocks', () => Buffer.concat([ended(1), ended(3)]), /has ended|damaged/],
   ])('%s end the connection', async (_, make, message) => {
