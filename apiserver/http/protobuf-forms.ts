@@ -68,7 +68,8 @@ export function protobufEventsAs(form: ProtobufForm, store: KindStore): EventFor
     id: `http protobuf ${form.id} ${servedKind(store).apiVersion}`,
     field: 2,
     hasHeading: false,
-    encode: (entry) => envelope(kind, form.item(store, entry)),
+    // Kubernetes' clients compare what an event has with what a write answered.
+    encode: (entry) => envelope(kind, form.item(store, { ...entry, bytes: Buffer.from(spellOut(store.kind, entry.bytes)) })),
     bookmark: (metadata) => envelope(kind, bookmark(metadata)),
   };
 }

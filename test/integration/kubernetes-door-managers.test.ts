@@ -60,6 +60,9 @@ describe('the fields of the creator', () => {
     expect(yaml.text).toContain('f:labels:');
     const protobuf = await ask(`${maps}/first`, { headers: { accept: 'application/vnd.kubernetes.protobuf' } });
     expect(protobuf.text).toContain(JSON.stringify(all));
+    const events = { headers: { accept: 'application/vnd.kubernetes.protobuf;stream=watch' } };
+    const protobufWatch = await ask(`${maps}?watch=1&timeoutSeconds=1&${one}`, events);
+    expect(protobufWatch.text).toContain(JSON.stringify(all));
   });
 
   it('are less by what another manager changes, and by what is removed', async () => {
