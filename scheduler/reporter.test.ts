@@ -101,3 +101,17 @@ it.each([
   await written();
   expect(JSON.stringify(events.calls)).toContain(JSON.stringify(`Preempted by pod ${words}`));
 });
+
+it("has as an event's source the scheduler that the pod asks for, and that of the preemptor for a victim", async () => {
+  const { reporter, events, written } = setUp();
+  const ofOther = (name: string) => {
+    const made = pod(name).build();
+    return podInfo({ ...made, spec: { ...made.spec, schedulerName: 'other' } });
+  };
+  reporter.bound(info, 'n1', 0);
+  reporter.notBound(ofOther('waits'), full);
+  reporter.preempted(info, { preemptor: ofOther('first'), nodeName: 'n1', isAgainstBudget: false });
+  await written();
+  const sources = (await events.list({})).items.map(({ reason, source }) => `${reason} ${source?.component}`);
+  expect(sources.sort()).toEqual(['FailedScheduling other', 'Preempted other', 'Scheduled default-scheduler']);
+});

@@ -88,19 +88,14 @@ export function createReporter(options: ReporterOptions): Reporter {
 
 class ConditionReporter implements Reporter {
   readonly #options: ReporterOptions;
-  readonly #recorder: EventRecorder;
+  /** By the profile's name: an event's source is the scheduler that the pod asks for, as in Kubernetes. */
+  readonly #recorders = new Map<string, EventRecorder>();
   readonly #queue: WorkQueue;
   readonly #wanted = new Map<string, Wanted>();
   readonly #writing = new Map<string, Promise<unknown>>();
 
   constructor(options: ReporterOptions) {
     this.#options = options;
-    this.#recorder = createEventRecorder({
-      client: options.events,
-      component: 'scheduler',
-      clock: options.clock,
-      logger: options.logger,
-    });
     this.#queue = createWorkQueue({
       name: 'scheduler conditions',
       clock: options.clock,
@@ -109,13 +104,22 @@ class ConditionReporter implements Reporter {
     });
   }
 
+  /** As many as there are profiles: only their pods come here. */
+  #recorderOf({ pod }: PodInfo): EventRecorder {
+    const component = pod.spec?.schedulerName ?? '';
+    const { events: client, clock, logger } = this.#options;
+    const recorder = this.#recorders.get(component) ?? createEventRecorder({ client, component, clock, logger });
+    this.#recorders.set(component, recorder);
+    return recorder;
+  }
+
   async hush({ uid }: PodInfo): Promise<void> {
     this.#wanted.delete(uid);
     await this.#writing.get(uid);
   }
 
   bound(pod: PodInfo, nodeName: string, at: number): void {
-    this.#recorder.event(
+    this.#recorderOf(pod).event(
       referenceTo('Pod', pod.pod),
       'Normal',
       'Scheduled',
@@ -139,7 +143,7 @@ class ConditionReporter implements Reporter {
     );
     this.#wanted.set(pod.uid, { pod, condition: findCondition(conditions, 'PodScheduled')!, nominatedNodeName });
     this.#queue.add(pod.uid);
-    if (!isKnown) this.#recorder.event(referenceTo('Pod', pod.pod), 'Warning', 'FailedScheduling', message);
+    if (!isKnown) this.#recorderOf(pod).event(referenceTo('Pod', pod.pod), 'Warning', 'FailedScheduling', message);
   }
 
   notNominated(pod: PodInfo): void {
@@ -148,12 +152,12 @@ class ConditionReporter implements Reporter {
   }
 
   preempted({ pod }: PodInfo, by: Preemption): void {
-    this.#recorder.event(referenceTo('Pod', pod), 'Normal', 'Preempted', wordPreemption(pod, by));
+    this.#recorderOf(by.preemptor).event(referenceTo('Pod', pod), 'Normal', 'Preempted', wordPreemption(pod, by));
   }
 
   async run(signal: AbortSignal): Promise<void> {
     await this.#queue.run(workers, (key, signal) => this.#write(key, signal), signal);
-    await this.#recorder.flush();
+    await Promise.all([...this.#recorders.values()].map((recorder) => recorder.flush()));
   }
 
   async #write(key: string, signal: AbortSignal): Promise<void> {
