@@ -1,4 +1,4 @@
-import type { ContainerImage, NodeCondition, NodeStatus, NodeUsage } from '../../api/generated/types.ts';
+import type { ContainerImage, NodeCondition, NodeStatus, NodeUsage, Quantity } from '../../api/generated/types.ts';
 import { findCondition, setConditions } from '../../api/meta/conditions.ts';
 import { quantityMilli, quantityValue } from '../../api/meta/quantity.ts';
 import { secondsTimestamp, toMillis } from '../../api/meta/time.ts';
@@ -49,7 +49,7 @@ export function computeNodeStatus(facts: NodeFacts, previous: NodeStatus | undef
   const own = previous?.conditions?.filter(({ type }) => conditions.some((condition) => condition.type === type));
   return {
     capacity: inventory.capacity,
-    allocatable: inventory.allocatable,
+    allocatable: { ...foreignResources(inventory, previous), ...inventory.allocatable },
     addresses: inventory.addresses,
     nodeInfo: {
       ...inventory.nodeInfo,
@@ -59,6 +59,20 @@ export function computeNodeStatus(facts: NodeFacts, previous: NodeStatus | undef
     images: imagesOf(facts.images),
     conditions: setConditions(own, conditions, now),
   };
+}
+
+/**
+ * What other clients say that the machine has, such as "example.com/dongle": the agent knows nothing of it and offers
+ * all of it, as in Kubernetes.
+ */
+function foreignResources(inventory: MachineInventory, known: NodeStatus | undefined): Record<string, Quantity> {
+  const isForeign = ([name]: [string, Quantity]) => name.includes('/') && inventory.capacity[name] === undefined;
+  return Object.fromEntries(Object.entries(known?.capacity ?? {}).filter(isForeign));
+}
+
+/** What is offered no longer, because the client that said that the machine has it took it back. */
+export function withdrawnResources(status: NodeStatus, known: NodeStatus | undefined): string[] {
+  return Object.keys(known?.allocatable ?? {}).filter((name) => name.includes('/') && status.allocatable?.[name] === undefined);
 }
 
 function conditionsOf({ engineError, usage, inventory, imageDisk, networkError }: NodeFacts): NodeCondition[] {

@@ -103,6 +103,30 @@ describe('the reporter of the node', () => {
     expect(status?.addresses).toEqual(addresses);
   });
 
+  it('offers to pods what another client says that the machine has, until it is taken back', async () => {
+    const dongles = () => world.nodes.stored('n1')?.status?.allocatable?.['example.com/dongle']?.string;
+    const say = (change: (capacity: Record<string, { string: string }>) => void) => {
+      const stored = world.nodes.stored('n1')!;
+      const capacity = { ...stored.status?.capacity } as Record<string, { string: string }>;
+      change(capacity);
+      world.nodes.put({ ...stored, status: { ...stored.status, capacity } });
+    };
+    await whileRunning(async () => {
+      say((capacity) => {
+        capacity['example.com/dongle'] = { string: '3' };
+      });
+      await world.clock.advance(30_000);
+      expect(dongles()).toBe('3');
+      say((capacity) => {
+        delete capacity['example.com/dongle'];
+      });
+      await world.clock.advance(30_000);
+      expect(dongles()).toBeUndefined();
+      expect(world.nodes.stored('n1')?.status?.allocatable).toMatchObject(amounts);
+      expect(statusWrites()).toHaveLength(3);
+    });
+  });
+
   it('writes a status without news once in five minutes', async () => {
     await whileRunning(async () => {
       await world.clock.advance(299_000);

@@ -12,7 +12,7 @@ import type { MachineInventory } from '../machine/inventory.ts';
 import type { UsageReader } from '../machine/usage-reader.ts';
 import type { NodeRegistration } from '../options.ts';
 import type { ContainerRuntime, ImageService, LocalImage, ObservedContainer } from '../runtime/runtime.ts';
-import { computeNodeStatus, fingerprint, isUsageNews, nodeLabels, saysTheSame } from './compute-node.ts';
+import { computeNodeStatus, fingerprint, isUsageNews, nodeLabels, saysTheSame, withdrawnResources } from './compute-node.ts';
 
 export interface NodeReporterOptions {
   readonly nodes: Pick<ResourceClient<Node>, 'get' | 'create' | 'patch'>;
@@ -155,16 +155,19 @@ class StatusReporter implements NodeReporter {
         if (!isAlreadyExists(cause)) throw cause;
       });
     }
-    await this.#writeStatus(await this.#look(known?.status));
+    await this.#writeStatus(await this.#look(known?.status), known?.status);
   }
 
-  async #writeStatus(status: NodeStatus): Promise<void> {
+  async #writeStatus(status: NodeStatus, known: NodeStatus | undefined): Promise<void> {
     const { nodes, nodeName, clock } = this.#options;
     const json = messageToJson('berth.core.v1.NodeStatus', status);
     // Conditions of others stay; the addresses are all said here, and two may have one type.
     const addresses = [{ $patch: 'replace' }, ...((json.addresses as object[] | undefined) ?? [])];
+    // A merge keeps what it does not name.
+    const withdrawn = Object.fromEntries(withdrawnResources(status, known).map((name) => [name, null]));
+    const allocatable = { ...(json.allocatable as object | undefined), ...withdrawn };
     const target = { name: nodeName, subresource: 'status', type: 'strategic' } as const;
-    this.#keep(await nodes.patch(target, { status: { ...json, addresses } }));
+    this.#keep(await nodes.patch(target, { status: { ...json, addresses, allocatable } }));
     this.#written = { status, at: clock.now() };
   }
 
@@ -193,7 +196,7 @@ class StatusReporter implements NodeReporter {
       const status = await this.#look(known.status);
       const due = this.#written === undefined || clock.now() - this.#written.at >= heartbeatMs;
       if (due || !saysTheSame(known.status, status) || fingerprint(status) !== fingerprint(this.#written?.status ?? {}))
-        await this.#writeStatus(status);
+        await this.#writeStatus(status, known.status);
     });
   }
 
