@@ -39,7 +39,16 @@ it.each([
 });
 
 it('a page of another origin may read what it is not shown, but open no WebSocket', () => {
-  const headers = [host, ['origin', 'https://evil.example'] as const];
+  const headers = [host, ['origin', 'https://evil.example'] as const, ['user-agent', 'Mozilla/5.0 (X11)'] as const];
   expect(reasonOf(headers, { method: 'GET' })).toBeUndefined();
   expect(reasonOf(headers, { method: 'GET', isUpgrade: true })).toBe('Forbidden');
+});
+
+it('a WebSocket of a program may name any origin, a write of it none, and a browser that tells the site is one by any name', () => {
+  const headers = [host, ['origin', 'http://localhost'] as const, ['user-agent', 'Go-http-client/1.1'] as const];
+  expect(reasonOf(headers, { method: 'GET', isUpgrade: true })).toBeUndefined();
+  expect(reasonOf(headers.slice(0, 2), { method: 'GET', isUpgrade: true })).toBeUndefined();
+  expect(reasonOf(headers)).toBe('Forbidden');
+  const told = [...headers, ['sec-fetch-site', 'cross-site'] as const];
+  expect(reasonOf(told, { method: 'GET', isUpgrade: true })).toBe('Forbidden');
 });

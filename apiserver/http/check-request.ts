@@ -32,7 +32,7 @@ export function checkRequest(request: HttpRequest, isUpgrade: boolean): void {
   // Node reads the first of them only; what stands between the client and the server may read another.
   if (headers.authorization !== undefined && countOf(rawHeaders, 'authorization') > 1)
     throw unauthenticated('the request has more than one header "authorization": send one');
-  if ((isUpgrade || !reads.has(method)) && isForeign(request))
+  if (isUpgrade ? isForeign(request) && isOfBrowser(request) : !reads.has(method) && isForeign(request))
     throw permissionDenied(
       'the request comes from a web page of another origin, which the server does not serve: ' +
         'send a bearer token, or no headers "origin" and "sec-fetch-site"',
@@ -41,6 +41,13 @@ export function checkRequest(request: HttpRequest, isUpgrade: boolean): void {
 
 const countOf = (rawHeaders: readonly string[], name: string): number =>
   rawHeaders.reduce((count, text, index) => (index % 2 === 0 && text.toLowerCase() === name ? count + 1 : count), 0);
+
+/**
+ * Libraries of programs put some origin into a WebSocket's request, Go's "http://localhost", and Kubernetes takes it.
+ * Browsers all name themselves so, and let no page name them otherwise there.
+ */
+const isOfBrowser = ({ headers }: HttpRequest): boolean =>
+  headers['sec-fetch-site'] !== undefined || /^\s*Mozilla\//i.test(headers['user-agent'] ?? '');
 
 /**
  * Whether a browser sends it for a page of another origin. A browser presents its certificate with any request, but a

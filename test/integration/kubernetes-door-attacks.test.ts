@@ -281,8 +281,15 @@ describe('an upgrade', () => {
 
   it('of a web page of another origin is refused', async () => {
     const attacker = await keep(attackHttp1(server));
-    attacker.send(Buffer.from(get(exec, webSocket('Origin: https://evil.example\r\n'))));
+    const browser = 'User-Agent: Mozilla/5.0 (X11; Linux x86_64)\r\n';
+    attacker.send(Buffer.from(get(exec, webSocket(`Origin: https://evil.example\r\n${browser}`))));
     await heard(attacker, /^HTTP\/1\.1 403/);
+  });
+
+  it("of a program is served whatever origin its library names: Go's says http://localhost", async () => {
+    const program = await keep(attackHttp1(server));
+    program.send(Buffer.from(get(exec, webSocket('Origin: http://localhost\r\n'))));
+    await heard(program, /^HTTP\/1\.1 404/);
   });
 
   it.each([
