@@ -12,7 +12,7 @@ import type { PodFacts } from './downward.ts';
 import { computeEnv, type PodObjects } from './env.ts';
 import { expandAll } from './expand.ts';
 import { computeHostName } from './host-name.ts';
-import { computeNamespaces, computeSecurity, computeSysctls, type SecurityFacts } from './security.ts';
+import { computeNamespaces, computeSecurity, computeSysctls, type SecurityFacts, seLinuxParts } from './security.ts';
 import { computeMounts } from './volume-mounts.ts';
 
 /** One start of one container. */
@@ -141,6 +141,7 @@ export function computeSandboxConfig(pod: Pod, image: string, attempt: number, r
     portMappings: hostNetwork ? [] : portMappings(pod),
     namespaces: computeNamespaces(pod),
     sysctls: computeSysctls(pod),
+    seLinux: seLinuxParts(pod.spec?.securityContext?.seLinuxOptions),
     labels: pod.metadata?.labels ?? {},
     namedPorts: namedPortsOf(pod),
   };

@@ -64,6 +64,18 @@ describe('what a container may do', () => {
     ],
     ['has no AppArmor profile', {}, { appArmorProfile: { type: 'Unconfined' } }, { appArmor: 'unconfined' }],
     ["has the engine's AppArmor profile", { appArmorProfile: { type: 'RuntimeDefault' } }, {}, {}],
+    [
+      'has the SELinux context of its pod',
+      {},
+      { seLinuxOptions: { user: 'u', role: '', level: 's0:c1' } },
+      { seLinux: ['user:u', 'level:s0:c1'] },
+    ],
+    [
+      'has an SELinux context of its own, and nothing of that of its pod',
+      { seLinuxOptions: { type: 'spc_t' } },
+      { seLinuxOptions: { level: 's0' } },
+      { seLinux: ['type:spc_t'] },
+    ],
     ['sees all of /proc', { procMount: 'Unmasked' }, {}, { unmaskedProc: true }],
     [
       'has everything',

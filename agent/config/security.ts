@@ -1,4 +1,4 @@
-import type { Container, Pod, PodSecurityContext, SecurityContext } from '../../api/generated/types.ts';
+import type { Container, Pod, PodSecurityContext, SELinuxOptions, SecurityContext } from '../../api/generated/types.ts';
 import { dottedSysctl } from '../../api/kinds/pod/sysctls.ts';
 import { isUnconfined } from '../../api/kinds/pod/validate-security.ts';
 import type { ContainerSecurity, Mount, PodNamespaces } from '../runtime/runtime.ts';
@@ -35,6 +35,7 @@ export function effectiveSecurity(pod: Pod, container: Container): EffectiveSecu
     runAsNonRoot: own.runAsNonRoot ?? shared.runAsNonRoot,
     seccompProfile: own.seccompProfile ?? shared.seccompProfile,
     appArmorProfile: own.appArmorProfile ?? shared.appArmorProfile,
+    seLinuxOptions: own.seLinuxOptions ?? shared.seLinuxOptions,
     supplementalGroups: shared.supplementalGroups ?? [],
     supplementalGroupsPolicy: shared.supplementalGroupsPolicy,
     fsGroup: shared.fsGroup,
@@ -68,6 +69,7 @@ export function computeSecurity(pod: Pod, container: Container, facts: SecurityF
     seccomp: seccompOf(wanted, facts.seccompProfile),
     appArmor: appArmorOf(wanted),
     unmaskedProc: wanted.procMount === 'Unmasked',
+    seLinux: seLinuxParts(wanted.seLinuxOptions),
   };
 }
 
@@ -124,6 +126,12 @@ function appArmorOf({ appArmorProfile }: EffectiveSecurity): string | undefined 
   if (isUnconfined(localhostProfile.trim()))
     throw new ContainerConfigError(`the AppArmor profile "${localhostProfile}" does not confine: it needs type Unconfined`);
   return localhostProfile;
+}
+
+/** A container's context stands for all of the pod's, as in Kubernetes: parts of both are never mixed. */
+export function seLinuxParts(options: SELinuxOptions | undefined): string[] {
+  const parts = (['user', 'role', 'type', 'level'] as const).map((part) => [part, options?.[part] ?? ''] as const);
+  return parts.filter(([, value]) => value !== '').map(([part, value]) => `${part}:${value}`);
 }
 
 /**

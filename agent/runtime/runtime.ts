@@ -126,6 +126,8 @@ export interface ContainerSecurity {
   readonly appArmor: string | undefined;
   /** Whether the parts of /proc and /sys are open that are hidden or read-only otherwise. */
   readonly unmaskedProc: boolean;
+  /** The parts of the SELinux context that the pod chooses, such as "level:s0:c1"; the engine chooses the others. */
+  readonly seLinux: readonly string[];
 }
 
 /** Which namespaces a pod's containers share, besides the network's. */
@@ -147,6 +149,8 @@ export interface SandboxConfig {
   readonly namespaces: PodNamespaces;
   /** Kernel parameters of the sandbox's namespaces. */
   readonly sysctls: Readonly<Record<string, string>>;
+  /** As of ContainerSecurity: what the pod's containers share is labelled for them. */
+  readonly seLinux: readonly string[];
   /** The pod's labels, and its ports that have names: network policies go by them. */
   readonly labels: Readonly<Record<string, string>>;
   readonly namedPorts: readonly NamedPort[];

@@ -11,6 +11,7 @@ export const plainSecurity: ContainerSecurity = {
   seccomp: 'default',
   appArmor: undefined,
   unmaskedProc: false,
+  seLinux: [],
 };
 
 export const plainNamespaces: PodNamespaces = { pid: 'container', ipc: 'pod', users: 'engine' };

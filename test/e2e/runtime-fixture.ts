@@ -37,6 +37,7 @@ export async function createFixture(title: string): Promise<RuntimeFixture> {
     hostNetwork: false,
     namespaces: plainNamespaces,
     sysctls: {},
+    seLinux: [],
     labels: {},
     namedPorts: [],
     portMappings: [],

@@ -20,6 +20,7 @@ const sandbox = (hostPort = 0): SandboxConfig => ({
   hostNetwork: false,
   namespaces: plainNamespaces,
   sysctls: {},
+  seLinux: [],
   labels: {},
   namedPorts: [],
   portMappings: hostPort === 0 ? [] : [{ containerPort: 80, hostPort, hostIP: '', protocol: 'tcp' }],

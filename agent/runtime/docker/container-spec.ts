@@ -1,7 +1,7 @@
 import type { ContainerConfig, ContainerLimits, PortMapping, SandboxConfig } from '../runtime.ts';
 import { bindMounts } from './bind-mounts.ts';
 import { type Labels, label, labelsOf } from './labels.ts';
-import { namespacesSpec, securitySpec, usersSpec } from './security-spec.ts';
+import { labelOptions, namespacesSpec, securitySpec, usersSpec } from './security-spec.ts';
 
 // The kernel's.
 const longestHostname = 64;
@@ -61,6 +61,7 @@ export function sandboxSpec({ nodeName, oomScoreAdj }: SpecFacts, config: Routed
       ...(config.address === undefined && { NetworkMode: config.hostNetwork ? 'host' : 'bridge' }),
       IpcMode: 'shareable',
       ...usersSpec(config.namespaces),
+      ...(config.seLinux.length === 0 ? {} : { SecurityOpt: labelOptions(config.seLinux) }),
       ...(Object.keys(config.sysctls).length === 0 ? {} : { Sysctls: config.sysctls }),
       ...(config.hostNetwork || config.portMappings.length === 0 ? {} : { PortBindings: portBindings(config.portMappings) }),
       LogConfig: { Type: 'none' },

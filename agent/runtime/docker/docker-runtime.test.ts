@@ -155,6 +155,7 @@ describe('what the engine is sent', () => {
     hostNetwork: false,
     namespaces: plainNamespaces,
     sysctls: {},
+    seLinux: [],
     labels: {},
     namedPorts: [],
     portMappings: [

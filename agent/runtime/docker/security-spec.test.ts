@@ -25,6 +25,11 @@ describe('what the engine is told of the rights of a container', () => {
       { seccomp: 'unconfined', appArmor: 'unconfined' },
       { SecurityOpt: ['seccomp=unconfined', 'apparmor=unconfined'] },
     ],
+    [
+      'are the parts of its SELinux context',
+      { seLinux: ['type:spc_t', 'level:s0:c1,c2'] },
+      { SecurityOpt: ['label=type:spc_t', 'label=level:s0:c1,c2'] },
+    ],
     ['is that nothing is hidden', { unmaskedProc: true }, { MaskedPaths: [], ReadonlyPaths: [] }],
     [
       'is that it may do everything, whatever else it says',

@@ -14,7 +14,8 @@ export function securitySpec({ security, devices = [] }: Secured, lacking: reado
   };
   if (security.privileged && lacking.length === 0) return { ...common, Privileged: true };
   if (security.privileged) return { ...common, ...asPrivilegedAsPossible(lacking, devices) };
-  const options = [...profileOptions(security), ...(security.noNewPrivileges ? ['no-new-privileges'] : [])];
+  const { seLinux, noNewPrivileges } = security;
+  const options = [...profileOptions(security), ...labelOptions(seLinux), ...(noNewPrivileges ? ['no-new-privileges'] : [])];
   return {
     ...common,
     ...capabilitiesSpec(security.capabilities, lacking),
@@ -57,6 +58,11 @@ function profileOptions({ seccomp, appArmor }: ContainerSecurity): string[] {
     ...(seccomp === 'default' ? [] : [`seccomp=${seccomp === 'unconfined' ? seccomp : seccomp.profile}`]),
     ...(appArmor === undefined ? [] : [`apparmor=${appArmor}`]),
   ];
+}
+
+/** An engine without SELinux takes them and does nothing with them. */
+export function labelOptions(seLinux: readonly string[]): string[] {
+  return seLinux.map((part) => `label=${part}`);
 }
 
 /** The namespaces of a container; `joined` names the sandbox. */

@@ -1,7 +1,6 @@
 import { type FieldSupport, type FieldSupportTable, refused, warned, works } from '../field-support.ts';
 import { metadataFields } from '../metadata-fields.ts';
 
-const noSELinux = 'containers are not labelled for SELinux; on nodes that have it the engine chooses the label';
 /** Refused in new pods only: those that are stored with it go on. */
 export const podLevelLimits = 'spec.resources.limits';
 const onlyLinux = refused('every node runs Linux');
@@ -74,7 +73,7 @@ const isolation = {
   'spec.securityContext.fsGroup': works,
   'spec.securityContext.fsGroupChangePolicy': works,
   'spec.securityContext.sysctls[]': works,
-  'spec.securityContext.seLinuxOptions': refused(noSELinux),
+  'spec.securityContext.seLinuxOptions': works,
   'spec.securityContext.seLinuxChangePolicy': warned('volumes are not relabelled'),
   'spec.securityContext.seccompProfile.type': works,
   'spec.securityContext.seccompProfile.localhostProfile': works,
@@ -151,7 +150,7 @@ const containerSecurity = {
   'spec.containers[].securityContext.seccompProfile.localhostProfile': works,
   'spec.containers[].securityContext.appArmorProfile.type': works,
   'spec.containers[].securityContext.appArmorProfile.localhostProfile': works,
-  'spec.containers[].securityContext.seLinuxOptions': refused(noSELinux),
+  'spec.containers[].securityContext.seLinuxOptions': works,
   'spec.containers[].securityContext.windowsOptions': onlyLinux,
 } satisfies FieldSupportTable;
 

@@ -38,6 +38,7 @@ describe('level baseline', () => {
     ['a safe sysctl', { securityContext: { sysctls: [{ name: 'net/ipv4/tcp_syncookies', value: '1' }] } }],
     ['a probe of the pod itself', { containers: [{ name: 'web', livenessProbe: { handler: { httpGet: { path: '/' } } } }] }],
     ['a volume over the network', withVolume('data', { nfs: { server: 's', path: '/' } })],
+    ['a level of SELinux', withSecurity({ seLinuxOptions: { type: 'container_t', level: 's0:c1,c2' } })],
   ])('allows %s', (_, spec) => expect(podSecurityViolations(spec, 'baseline')).toEqual([]));
 
   it.each<[string, PodSpec, string, string]>([
@@ -68,6 +69,15 @@ describe('level baseline', () => {
       { containers: [{ name: 'web', lifecycle: { preStop: { httpGet: { host: '10.0.0.1' } } } }] },
       'probe or lifecycle host',
       'must not name a host',
+    ],
+    [
+      'another type, user and role of SELinux',
+      {
+        securityContext: { seLinuxOptions: { type: 'spc_t', level: 's0' } },
+        ...withSecurity({ seLinuxOptions: { user: 'u', role: 'r', type: 'container_init_t' } }),
+      },
+      'seLinuxOptions',
+      'pod must not set type "spc_t" in securityContext.seLinuxOptions; container "web" must not set a user, a role in',
     ],
     ['no AppArmor', withSecurity({ appArmorProfile: { type: 'Unconfined' } }), 'appArmorProfile', 'container "web" must not'],
     ['no seccomp', { securityContext: { seccompProfile: { type: 'Unconfined' } } }, 'seccompProfile', 'pod must not set'],

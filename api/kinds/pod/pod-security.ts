@@ -1,4 +1,11 @@
-import type { EphemeralContainerCommon, LifecycleHandler, PodSpec, Probe, SecurityContext } from '../../generated/types.ts';
+import type {
+  EphemeralContainerCommon,
+  LifecycleHandler,
+  PodSpec,
+  Probe,
+  SELinuxOptions,
+  SecurityContext,
+} from '../../generated/types.ts';
 import { dottedSysctl, safeSysctls } from './sysctls.ts';
 
 /** Kubernetes' Pod Security Standards, from no bounds to the strictest. */
@@ -40,6 +47,8 @@ const usualCapabilities = new Set([
   'SETUID',
   'SYS_CHROOT',
 ]);
+/** The types of SELinux that confine a container. */
+const confinedTypes = ['container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t'];
 const confinedProfiles = ['RuntimeDefault', 'Localhost'];
 /** Sources of volumes that show nothing of the machine. */
 const boundedVolumes = [
@@ -71,6 +80,7 @@ const baseline: readonly Check[] = [
   profiles('appArmorProfile'),
   ofContainers('procMount', ({ security }) => (security.procMount ?? 'Default') !== 'Default', 'must not set another procMount'),
   profiles('seccompProfile'),
+  foreignLabels,
   unsafeSysctls,
 ];
 
@@ -89,7 +99,7 @@ const restricted: readonly Check[] = [
 
 /**
  * What of a pod the level does not allow; a Kubernetes of today says the same, as far as Berth runs such pods at all
- * (no Windows, no SELinux).
+ * (no Windows).
  */
 export function podSecurityViolations(spec: PodSpec, level: PodSecurityLevel): PodSecurityViolation[] {
   if (level === 'privileged') return [];
@@ -179,6 +189,22 @@ function profiles(field: 'appArmorProfile' | 'seccompProfile'): Check {
     if (places.length === 0) return undefined;
     return { reason: field, detail: `${places.join(', ')} must not set securityContext.${field}.type to "Unconfined"` };
   };
+}
+
+/** A level may be chosen; the user, the role and most types would lead out of the container. */
+function foreignLabels({ spec, containers }: Judged): PodSecurityViolation | undefined {
+  const wrongIn = (options: SELinuxOptions = {}): string[] => [
+    ...(options.type && !confinedTypes.includes(options.type) ? [`type "${options.type}"`] : []),
+    ...(options.user ? ['a user'] : []),
+    ...(options.role ? ['a role'] : []),
+  ];
+  const places = [
+    { place: 'pod', wrong: wrongIn(spec.securityContext?.seLinuxOptions) },
+    ...containers.map(({ name, security }) => ({ place: `container "${name}"`, wrong: wrongIn(security.seLinuxOptions) })),
+  ].filter(({ wrong }) => wrong.length > 0);
+  if (places.length === 0) return undefined;
+  const detail = places.map(({ place, wrong }) => `${place} must not set ${wrong.join(', ')} in securityContext.seLinuxOptions`);
+  return { reason: 'seLinuxOptions', detail: detail.join('; ') };
 }
 
 function unsafeSysctls({ spec }: Judged): PodSecurityViolation | undefined {

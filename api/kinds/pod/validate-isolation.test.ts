@@ -151,7 +151,6 @@ describe('what a pod may ask for', () => {
     ['an alias for nowhere', alias(''), 'spec.hostAliases[0].ip: is required'],
     ['an alias for no address', alias('1.1.1.1 x'), 'spec.hostAliases[0].ip: invalid value'],
     ['options of Windows', [{}, { windowsOptions: { hostProcess: true } }], 'every node runs Linux'],
-    ['a label of SELinux', inPod({ seLinuxOptions: { level: 's0' } }), 'SELinux'],
   ])('is not %s', (_title, [spec, container], words) => {
     expect(broken(spec, container).join('\n')).toContain(words);
   });
