@@ -55,8 +55,28 @@ describe('pods in order', () => {
     ],
     ['takes none while a pod that stays is not ready', { spec: { replicas: 1 }, pods: [podAt(0), one] }, 'nothing'],
     [
-      'takes pods that are too many though they are not ready',
-      { spec: { replicas: 1 }, pods: [zero, podAt(1), podAt(2)] },
+      'takes none of several that are too many and not ready, of a revision that has worked',
+      { spec: { replicas: 0 }, pods: [podAt(0), podAt(1), podAt(2)], isCurrentProven: true },
+      'nothing',
+    ],
+    [
+      'takes the only one that is not ready',
+      { spec: { replicas: 1 }, pods: [zero, one, podAt(2)], isCurrentProven: true },
+      'delete 2',
+    ],
+    [
+      'takes one that is ready though a lower one is not',
+      { spec: { replicas: 1 }, pods: [zero, podAt(1), two], isCurrentProven: true },
+      'delete 2',
+    ],
+    [
+      'takes those that are not ready and of a revision that has never worked',
+      { spec: { replicas: 1 }, pods: [zero, podAt(1), podAt(2)], isCurrentProven: false },
+      'delete 2',
+    ],
+    [
+      'takes one that has ended though a lower one is not ready',
+      { spec: { replicas: 1 }, pods: [zero, podAt(1), podAt(2, { phase: 'Failed' })], isCurrentProven: true },
       'delete 2',
     ],
     ['begins with the first ordinal that is wanted', { spec: { ordinals: { start: 5 } }, pods: [zero] }, 'make 5 r1'],

@@ -150,7 +150,18 @@ function decideInOrder(decision: Decision): void {
   }
   const [last] = surplus;
   if (!last) decideUpdate(decision, wishes.maxUnavailable);
-  else if (last.pod && !isLeaving(last.pod)) plan.delete.push(last.pod);
+  else if (last.pod && !isLeaving(last.pod) && mayLeave(decision, last.pod)) plan.delete.push(last.pod);
+}
+
+/**
+ * Whether the highest pod that is too many may go now. As in Kubernetes, one that is not available waits until it is, or
+ * until it alone is not: a member that is taken away while others are out, too, may be the one that they need to come
+ * back. Not waited for is what has ended, or is of a revision that has never worked, as in `isBroken`.
+ */
+function mayLeave({ surplus, wishes, now, current, isCurrentProven }: Decision, last: Pod): boolean {
+  if (isServing(last, wishes, now) || isFinished(last)) return true;
+  if (!isOfRevision(last, current) || !isCurrentProven) return true;
+  return surplus.every(({ pod }) => !pod || pod === last || (isRunningAndReady(pod) && !isLeaving(pod)));
 }
 
 function decideAtOnce(decision: Decision): void {
