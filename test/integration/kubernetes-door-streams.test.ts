@@ -93,6 +93,61 @@ describe('a log', () => {
   });
 });
 
+describe('a log over a WebSocket', () => {
+  const openLog = (query: string, protocol: string | undefined, headers = {}) => {
+    const { ca, cert, key } = server.admin;
+    const url = `wss://${server.info.kubernetes}${pods}/${query}`;
+    const ws = new WebSocket(url, protocol === undefined ? [] : protocol, { ca, cert, key, headers });
+    const heard: { text: string; kinds: Set<string> } = { text: '', kinds: new Set() };
+    ws.on('message', (data: Buffer, isBinary: boolean) => {
+      heard.kinds.add(isBinary ? 'bytes' : 'text');
+      heard.text += isBinary ? data.toString() : Buffer.from(data.toString(), 'base64').toString();
+    });
+    return { ws, heard };
+  };
+
+  it.each([
+    ['binary.k8s.io', 'bytes'],
+    ['base64.binary.k8s.io', 'text'],
+    [undefined, 'bytes'],
+  ])('in the subprotocol %s is messages of %s, and ends well', async (protocol, kind) => {
+    const { ws, heard } = openLog('one/log?limitBytes=12', protocol);
+    const [code] = await once(ws, 'close');
+    expect({ code, ...heard, protocol: ws.protocol }).toEqual({
+      ...{ code: 1000, text: 'first\nsecond', kinds: new Set([kind]) },
+      protocol: protocol ?? '',
+    });
+  });
+
+  it('that is followed goes on with what is written later, until the client goes', async () => {
+    const { ws, heard } = openLog('one/log?follow=true&tailLines=1', 'binary.k8s.io');
+    await expect.poll(() => heard.text).not.toBe('');
+    machine.fake.writeLog(machine.fake.container('one', 'app').id, 'over the socket');
+    await expect.poll(() => heard.text).toContain('over the socket\n');
+    ws.close(1000);
+    await once(ws, 'close');
+  });
+
+  it('of a pod without a node is empty', async () => {
+    const containers = [{ name: 'app', image }];
+    await server.client.pods.create({ metadata: { namespace: 'default', name: 'nowhere-yet' }, spec: { containers } });
+    const { ws, heard } = openLog('nowhere-yet/log', 'binary.k8s.io');
+    const [code] = await once(ws, 'close');
+    expect([code, heard.text]).toEqual([1000, '']);
+  });
+
+  it.each([
+    ['without rights', 'one/log', 'binary.k8s.io', { 'impersonate-user': 'bob' }, 403],
+    ['of an unknown container', 'one/log?container=db', 'binary.k8s.io', {}, 400],
+    ['of an unknown pod', 'none/log', 'binary.k8s.io', {}, 404],
+    ['in an unknown subprotocol', 'one/log', 'v9.channel.k8s.io', {}, 400],
+  ])('%s is refused before the connection is given away', async (_, query, protocol, headers, code) => {
+    const { ws } = openLog(query, protocol, headers);
+    const [, response] = await once(ws, 'unexpected-response');
+    expect((response as IncomingMessage).statusCode).toBe(code);
+  });
+});
+
 it('a request that wants another protocol where there is none is answered as any other', async () => {
   const headers = { connection: 'Upgrade', upgrade: 'websocket' };
   expect(await ask(`${pods}/one`, { headers })).toMatchObject({ code: 200, type: 'application/json' });

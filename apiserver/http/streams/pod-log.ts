@@ -8,13 +8,14 @@ import { flag, integer } from '../read-query.ts';
 import type { ResourceRequest } from '../resource-routes.ts';
 import { discardBody } from '../unread-request.ts';
 import { requireContainer } from './choose-container.ts';
+import { checkLogProtocols, LogSocket } from './log-socket.ts';
 import { sendBytes } from './send-bytes.ts';
 import type { LogOptions, StreamRoute, StreamWay } from './stream-route.ts';
 
 /** PodLogsResponse.data */
 const DATA = 1;
 
-/** GET .../pods/NAME/log: the text as it is written, no faster than the client reads. */
+/** GET .../pods/NAME/log: the text as it is written, no faster than the client reads; also over a WebSocket. */
 export function logRoute({ target, query, store }: ResourceRequest, deps: StreamDeps): StreamRoute {
   const { namespace, name } = target;
   return {
@@ -23,30 +24,58 @@ export function logRoute({ target, query, store }: ResourceRequest, deps: Stream
     prepare(context) {
       const start = { namespace, name, options: logOptionsOf(query, name) };
       authorizeStream(logs, start, context);
-      return { run: (way) => sendLog(deps, start, way) };
+      return { run: (way) => carryLog(deps, start, way) };
     },
   };
 }
 
 type LogStart = { readonly namespace: string; readonly name: string; readonly options: LogOptions };
 
-async function sendLog(deps: StreamDeps, start: LogStart, { request, response, context }: StreamWay): Promise<void> {
-  discardBody(request);
-  const opened = await openStream(deps, logs, { start, context, choose: requireContainer }).catch(passUnassigned);
-  const begin = (): void => {
-    if (response.headersSent) return;
-    response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-cache, private' });
-    response.flushHeaders();
+/** What takes a log. */
+interface LogTaker {
+  /** Says that there is one; again without effect. */
+  begin(): Promise<void>;
+  /** Resolves when the bytes have left this process. */
+  send(bytes: Uint8Array): Promise<void>;
+  end(): void;
+}
+
+async function carryLog(deps: StreamDeps, start: LogStart, way: StreamWay): Promise<void> {
+  discardBody(way.request);
+  if (way.upgrade?.protocol !== 'websocket') return sendLog(deps, start, way.context, answerOf(way));
+  checkLogProtocols(way.upgrade);
+  const socket = new LogSocket(way.upgrade, way.context.signal);
+  try {
+    await sendLog(deps, start, way.context, socket);
+  } catch (error) {
+    socket.cutOff();
+    throw error;
+  }
+}
+
+function answerOf({ response, context }: StreamWay): LogTaker {
+  return {
+    async begin() {
+      if (response.headersSent) return;
+      response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-cache, private' });
+      response.flushHeaders();
+    },
+    send: (bytes) => sendBytes(response, bytes, context.signal),
+    end: () => void response.end(),
   };
+}
+
+async function sendLog(deps: StreamDeps, start: LogStart, context: StreamWay['context'], taker: LogTaker): Promise<void> {
+  const opened = await openStream(deps, logs, { start, context, choose: requireContainer }).catch(passUnassigned);
   const send = async (frame: Buffer): Promise<void> => {
     // The first frame holds no text: it says that the agent has the log.
-    begin();
+    await taker.begin();
     const reader = new WireReader(frame);
-    while (reader.next()) if (reader.number === DATA) await sendBytes(response, reader.value(), context.signal);
+    while (reader.next()) if (reader.number === DATA) await taker.send(reader.value());
   };
   if (opened) await joinStream(opened.stream, logs, { send }, context.signal);
-  begin();
-  response.end();
+  await taker.begin();
+  taker.end();
 }
 
 /** As in Kubernetes the log of a pod without a node is empty. Throws all other errors. */
