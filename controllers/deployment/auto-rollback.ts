@@ -6,7 +6,7 @@ import type { EventRecorder, Informer, ObjectKey, PodClient } from '../../client
 import { controlledBy } from '../owned-pods/pod-index.ts';
 import { reasons } from './conditions.ts';
 import { hashOf } from './new-set.ts';
-import { type Family, revisionOf } from './revisions.ts';
+import { byRevision, type Family, revisionOf } from './revisions.ts';
 
 export interface AutoRollbackOptions {
   readonly pods: Informer<Pod>;
@@ -37,7 +37,7 @@ export function decideRollback({
   if (findCondition(conditions, 'Progressing')?.reason !== reasons.timedOut) return undefined;
   const { current, old } = family;
   if (!current || annotations[workloadAnnotations.rolledBackTo] === hashOf(current)) return undefined;
-  return old.toSorted((a, b) => revisionOf(b) - revisionOf(a))[0];
+  return old.toSorted((a, b) => byRevision(b, a))[0];
 }
 
 /** The Deployment with the template of an earlier ReplicaSet, without the label of its hash. */

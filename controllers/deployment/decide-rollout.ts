@@ -1,6 +1,6 @@
 import type { Deployment, ReplicaSet } from '../../api/generated/types.ts';
 import type { Resize } from './decide-scale.ts';
-import { byAge, type Family, revisionOf } from './revisions.ts';
+import { byAge, byRevision, type Family } from './revisions.ts';
 import { availableOf, boundsOf, isRolling, replicasOf, statusReplicasOf, sum, withReplicas } from './sizes.ts';
 
 /**
@@ -93,7 +93,7 @@ export function decideCleanup({ spec }: Deployment, old: readonly ReplicaSet[]):
   const limit = spec?.revisionHistoryLimit ?? 10;
   const kept = old.filter(({ metadata }) => !metadata?.deletionTimestamp);
   return kept
-    .toSorted((a, b) => revisionOf(a) - revisionOf(b))
+    .toSorted(byRevision)
     .slice(0, Math.max(0, kept.length - limit))
     .filter((set) => isAtRest(set) && replicasOf(set) === 0 && statusReplicasOf(set) === 0);
 }

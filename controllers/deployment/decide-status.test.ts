@@ -168,6 +168,28 @@ describe('annotationsOfCurrent', () => {
   });
 });
 
+describe('a revision', () => {
+  const named = (revision: string) => {
+    const made = setOf('a', {});
+    const annotations = { ...made.metadata?.annotations, [workloadAnnotations.revision]: revision };
+    return { ...made, metadata: { ...made.metadata, annotations } };
+  };
+  const next = (...revisions: string[]) =>
+    annotationsOfCurrent(deploymentOf(), undefined, revisions.map(named))[workloadAnnotations.revision];
+
+  it.each([
+    [
+      'goes on from one that no number of JavaScript holds',
+      ['3546343826724305832', '3546343826724305831'],
+      '3546343826724305833',
+    ],
+    ['is counted in 64 bits', ['9223372036854775806'], '9223372036854775807'],
+    ['is not counted where it has more', ['9223372036854775808', '7'], '8'],
+    ['is not counted where it is no number', ['-3', 'x', '', '0x10'], '1'],
+    ['has none behind the last', ['9223372036854775807'], undefined],
+  ])('%s', (_, before, expected) => expect(next(...before)).toBe(expected));
+});
+
 describe('a rollback by itself', () => {
   const asks = { [workloadAnnotations.rollbackOnDeadline]: 'true' };
   const timedOut = [progressing('ProgressDeadlineExceeded', 1, 'False')];

@@ -11,10 +11,20 @@ const createdAt = ({ metadata }: ReplicaSet): number => (metadata?.creationTimes
 export const byAge = (a: ReplicaSet, b: ReplicaSet): number =>
   createdAt(a) - createdAt(b) || ((a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1);
 
+/** Kubernetes counts revisions in 64 bits, and clients may name any of them. */
+const lastRevision = 2n ** 63n - 1n;
+
 /** The revision that a Deployment or ReplicaSet is of; 0 where it says none. */
-export function revisionOf({ metadata }: Deployment | ReplicaSet): number {
+export function revisionOf({ metadata }: Deployment | ReplicaSet): bigint {
   const text = metadata?.annotations?.[workloadAnnotations.revision] ?? '';
-  return /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  const revision = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
+  return revision <= lastRevision ? revision : 0n;
+}
+
+/** The lowest revision first. */
+export function byRevision(a: ReplicaSet, b: ReplicaSet): number {
+  const [first, second] = [revisionOf(a), revisionOf(b)];
+  return first < second ? -1 : first > second ? 1 : 0;
 }
 
 /** A Deployment's ReplicaSets: that of its present template, where it has one, and all others, the oldest first. */
@@ -52,16 +62,17 @@ export function annotationsOfCurrent(
 ): Record<string, string> {
   const copied = Object.entries(deployment.metadata?.annotations ?? {}).filter(([name]) => !notCopied.has(name));
   const next: Record<string, string> = { ...set?.metadata?.annotations, ...Object.fromEntries(copied) };
-  const before = set ? revisionOf(set) : 0;
-  const revision = Math.max(0, ...old.map(revisionOf)) + 1;
-  if (before < revision) {
+  const before = set ? revisionOf(set) : 0n;
+  const newest = old.toSorted(byRevision).at(-1);
+  const revision = (newest ? revisionOf(newest) : 0n) + 1n;
+  if (before < revision && revision <= lastRevision) {
     next[workloadAnnotations.revision] = String(revision);
-    if (before > 0) next[workloadAnnotations.revisionHistory] = withHistory(next[workloadAnnotations.revisionHistory], before);
+    if (before > 0n) next[workloadAnnotations.revisionHistory] = withHistory(next[workloadAnnotations.revisionHistory], before);
   }
   return next;
 }
 
-function withHistory(history: string | undefined, revision: number): string {
+function withHistory(history: string | undefined, revision: bigint): string {
   const all = [...(history ? history.split(',') : []), String(revision)];
   while (all.length > 1 && all.join(',').length > longestHistory) all.shift();
   return all.join(',');

@@ -154,9 +154,9 @@ function decideInOrder(decision: Decision): void {
 }
 
 /**
- * Whether the highest pod that is too many may go now. As in Kubernetes, one that is not available waits until it is, or
- * until it alone is not: a member that is taken away while others are out, too, may be the one that they need to come
- * back. Not waited for is what has ended, or is of a revision that has never worked, as in `isBroken`.
+ * Whether the highest pod that is too many may go now. As in Kubernetes, one that is not available waits until it is,
+ * or until it alone is not: a member that is taken away while others are out, too, may be the one that they need to
+ * come back. Not waited for is what has ended, or is of a revision that has never worked, as in `isBroken`.
  */
 function mayLeave({ surplus, wishes, now, current, isCurrentProven }: Decision, last: Pod): boolean {
   if (isServing(last, wishes, now) || isFinished(last)) return true;
