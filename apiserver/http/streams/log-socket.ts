@@ -33,8 +33,8 @@ export class LogSocket {
   }
 
   /**
-   * Resolves when the bytes have left this process. Throws UNAVAILABLE when the server stops before, CANCELLED without a
-   * client.
+   * Resolves when the bytes have left this process. Throws UNAVAILABLE when the server stops before, CANCELLED without
+   * a client.
    */
   send(bytes: Uint8Array): Promise<void> {
     const message = this.#isBase64 ? Buffer.from(bytes).toString('base64') : bytes;
