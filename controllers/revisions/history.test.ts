@@ -15,12 +15,21 @@ const revisionOf = (name: string, revision: number, image = name, createdAt = 0)
 const raw = (text: string): ControllerRevision => ({ data: { raw: Buffer.from(text) } });
 
 describe('the data of a revision', () => {
+  it("is to the byte what Kubernetes' controllers write, since kubectl compares the bytes", () => {
+    const containers = [{ name: 'c', image: 'i', command: ['a<b>&c'] }];
+    const { raw } = dataOfTemplate({ metadata: { labels: { b: '1', a: '2' } }, spec: { containers, dnsPolicy: 'Default' } });
+    expect(raw!.toString()).toBe(
+      '{"spec":{"template":{"$patch":"replace","metadata":{"creationTimestamp":null,"labels":{"a":"2","b":"1"}},' +
+        '"spec":{"containers":[{"command":["a\\u003cb\\u003e\\u0026c"],"image":"i","name":"c"}],"dnsPolicy":"Default"}}}}',
+    );
+  });
+
   it('is a patch that puts the template back', () => {
     const { raw: bytes } = dataOfTemplate(templateOf('i:1'));
     expect(JSON.parse(bytes!.toString())).toEqual({
       spec: {
         template: {
-          metadata: { labels: { app: 'web' } },
+          metadata: { creationTimestamp: null, labels: { app: 'web' } },
           spec: { containers: [{ name: 'c', image: 'i:1', resources: { requests: { cpu: '1' } } }] },
           $patch: 'replace',
         },

@@ -5,10 +5,27 @@ import { meanSame } from '../template-digests.ts';
 
 const TEMPLATE = 'berth.core.v1.PodTemplateSpec';
 
-/** A template as revisions keep it: a strategic merge patch that puts it back. `rollout undo` sends it as it is. */
+/**
+ * A template as revisions keep it: a strategic merge patch that puts it back. `rollout undo` sends it as it is. To the
+ * byte what Kubernetes' controllers write, with names in order and a creation time that is none: kubectl compares the
+ * bytes to find the revision that an object is of.
+ */
 export function dataOfTemplate(template: PodTemplateSpec): RawExtension {
-  const patch = { spec: { template: { ...messageToJson(TEMPLATE, template), $patch: 'replace' } } };
-  return { raw: Buffer.from(JSON.stringify(patch)) };
+  const { metadata, ...rest } = messageToJson(TEMPLATE, template);
+  const own = { creationTimestamp: null, ...(metadata as object | undefined) };
+  const patch = inOrder({ spec: { template: { ...rest, metadata: own, $patch: 'replace' } } });
+  return { raw: Buffer.from(JSON.stringify(patch).replace(escaped, (mark) => `\\u${hexOf(mark)}`)) };
+}
+
+/** What Go writes as its number, so that a page of HTML may hold it. */
+const escaped = /[<>&\u2028\u2029]/g;
+const hexOf = (mark: string): string => mark.charCodeAt(0).toString(16).padStart(4, '0');
+
+function inOrder(value: Json): Json {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (!isJsonObject(value)) return value;
+  const names = Object.keys(value).sort();
+  return Object.fromEntries(names.map((name) => [name, inOrder(value[name]!)]));
 }
 
 /** Each revision is read once: an informer gives the same object until it changes. */
