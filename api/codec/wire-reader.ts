@@ -37,8 +37,13 @@ export class WireReader extends WireInput {
     return true;
   }
 
-  value(): Uint8Array {
+  value(): Buffer {
     return this.buffer.subarray(this.valueStart, this.valueEnd);
+  }
+
+  /** The field with its tag and its length. */
+  whole(): Uint8Array {
+    return this.buffer.subarray(this.tagStart, this.valueEnd);
   }
 
   /** Whether the value has these bytes. */

@@ -2,6 +2,7 @@ import { field, varintSize, writeFieldHeader } from '../../api/codec/wire-format
 import { WireReader } from '../../api/codec/wire-reader.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { fromKubernetes } from './definition-protobuf.ts';
 
 /** What every body of Kubernetes' protobuf begins with; behind it stands a `runtime.Unknown`. */
 const magic = Buffer.from('k8s\0');
@@ -45,7 +46,7 @@ export function openEnvelope(body: Buffer): Enveloped {
   } catch (error) {
     throw badRequest(`the body is no protobuf message: ${(error as Error).message}`);
   }
-  return found;
+  return { ...found, bytes: fromKubernetes(found, found.bytes) };
 }
 
 function readType(reader: WireReader, found: { apiVersion: string; kind: string }): void {

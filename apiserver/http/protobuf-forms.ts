@@ -4,7 +4,6 @@ import { field } from '../../api/codec/wire-format.ts';
 import { WireReader } from '../../api/codec/wire-reader.ts';
 import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
-import { isKind } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { asServed, servedKind } from '../registry/store-version.ts';
@@ -12,17 +11,18 @@ import type { Entry } from '../watch/entry.ts';
 import type { EventFormat } from '../watch/event-format.ts';
 import { FRAME_HEADER_BYTES } from '../watch/event-frame.ts';
 import { metadataBytes } from '../watch/stamp-resource-version.ts';
+import { toKubernetes } from './definition-protobuf.ts';
 import { envelope } from './kubernetes-protobuf.ts';
 import type { AnswerForm } from './object-forms.ts';
 import { statusProtobuf } from './status-protobuf.ts';
 import type { EventWriting } from './watch-stream.ts';
 
 /**
- * Whether objects of a kind have Kubernetes' protobuf form. Berth's messages have its field numbers; definitions of
- * custom kinds carry their schemas in another form, and Kubernetes has no messages for Berth's own kinds.
+ * Whether objects of a kind have Kubernetes' protobuf form. Berth's messages have its field numbers, but for schemas of
+ * custom kinds (definition-protobuf.ts); Kubernetes has no messages for Berth's own kinds.
  */
 export function hasProtobuf(kind: Kind): boolean {
-  return !isCustom(kind) && !isKind(kind, 'CustomResourceDefinition') && !/(^|\.)berth\.io$/.test(groupOf(kind.apiVersion));
+  return !isCustom(kind) && !/(^|\.)berth\.io$/.test(groupOf(kind.apiVersion));
 }
 
 /** How single objects are written as protobuf, in lists and events too. */
@@ -43,10 +43,10 @@ export const wholeProtobuf: ProtobufForm = {
   id: 'whole',
   kindOf: servedKind,
   item(store, entry) {
-    if (!store.served) return entry.bytes;
+    if (!store.served) return toKubernetes(store.kind, entry.bytes);
     return encodeMessage(store.served.message, asServed(store, store.cache.decoder.decode(entry)));
   },
-  answer: { encode: (kind, bytes) => envelope(kind, spellOut(kind, bytes)), status: statusProtobuf },
+  answer: { encode: (kind, bytes) => envelope(kind, toKubernetes(kind, spellOut(kind, bytes))), status: statusProtobuf },
 };
 
 /** Objects without anything but their metadata. */

@@ -139,13 +139,6 @@ it('a watch in protobuf sends frames with their length before each event', async
   expect(events).toEqual(expect.arrayContaining(['ADDED a', 'ADDED b', 'ADDED c', 'BOOKMARK ']));
 });
 
-it('protobuf of a definition of a custom kind is refused, and JSON is sent where the client takes it', async () => {
-  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-  expect((await read(path, protobufType)).response.statusCode).toBe(406);
-  const either = await read(path, `${protobufType},application/json`);
-  expect(either.response.headers['content-type']).toBe('application/json');
-});
-
 it('items of a JSON list leave out what the list says of their kind', async () => {
   const { bytes } = await read(maps, 'application/json');
   const { items } = JSON.parse(bytes.toString('utf8'));

@@ -6,6 +6,7 @@ import { validateApproval } from './approval.ts';
 import { customResourceDefinitionColumns } from './columns.ts';
 import { defaultCustomResourceDefinition } from './defaults.ts';
 import { customResourceDefinitionFields } from './fields.ts';
+import { keepSchemas } from './keep-schemas.ts';
 import { validateCustomResourceDefinition } from './validate.ts';
 import { validateCustomResourceDefinitionStatus, validateCustomResourceDefinitionUpdate } from './validate-update.ts';
 
@@ -37,5 +38,6 @@ export const customResourceDefinition = defineKind<CustomResourceDefinition>()({
       const others = (metadata.finalizers ?? []).filter((name) => name !== finalizers.customResources);
       definition.metadata = { ...metadata, finalizers: [...others, finalizers.customResources] };
     },
+    prepareForUpdate: keepSchemas,
   },
 });
