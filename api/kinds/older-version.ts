@@ -9,8 +9,8 @@ interface OlderVersion<Stored extends ApiObject, Older extends ApiObject> {
   readonly message?: string;
   /** Of another message: what Berth does with its fields. */
   readonly fields?: FieldSupportTable;
-  /** Whether Kubernetes deprecates it: then every answer says so. */
-  readonly isDeprecated?: true;
+  /** The versions of Kubernetes that deprecate it and do not have it any more: every answer says so. */
+  readonly deprecated?: readonly [since: string, goneIn: string];
   readonly toStored?: (object: Older) => Stored;
   readonly fromStored?: (object: Stored) => Older;
   readonly validateNew?: (stored: Stored) => FieldViolation[];
@@ -26,9 +26,11 @@ export function olderVersion<Stored extends ApiObject, Older extends ApiObject =
   stored: Kind<Stored>,
   version: OlderVersion<Stored, Older>,
 ): Kind {
-  const { apiVersion, message = stored.message, fields = stored.fields, isDeprecated, selectableFields } = version;
+  const { apiVersion, message = stored.message, fields = stored.fields, deprecated, selectableFields } = version;
   const { toStored, fromStored, validateNew } = version as unknown as OlderVersion<ApiObject, ApiObject>;
-  const deprecation = `${apiVersion} ${stored.kind} is deprecated; use ${stored.apiVersion} ${stored.kind}`;
+  const deprecation =
+    deprecated &&
+    `${apiVersion} ${stored.kind} is deprecated in v${deprecated[0]}+, unavailable in v${deprecated[1]}+; use ${stored.apiVersion} ${stored.kind}`;
   const own = stored as unknown as Kind;
   return {
     ...own,
@@ -37,7 +39,7 @@ export function olderVersion<Stored extends ApiObject, Older extends ApiObject =
     fields,
     conversion: {
       stored: own,
-      deprecation: isDeprecated && deprecation,
+      deprecation,
       toStored: (object) => toStored?.(object) ?? object,
       fromStored: (object) => fromStored?.(object) ?? object,
       validateNew: (object) => validateNew?.(object) ?? [],

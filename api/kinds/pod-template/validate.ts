@@ -3,7 +3,8 @@ import { forbidden, required } from '../../errors/violations.ts';
 import type { PodSpec, PodTemplate, PodTemplateSpec, Volume } from '../../generated/types.ts';
 import type { Violations } from '../checks.ts';
 import { validateAnnotations, validateLabels } from '../metadata.ts';
-import { checkNoPodLimits, podNotes, validatePod } from '../pod/validate.ts';
+import { podNotes } from '../pod/notes.ts';
+import { checkNoPodLimits, validatePod } from '../pod/validate.ts';
 import { noEphemeral } from './fields.ts';
 
 /**
@@ -46,5 +47,6 @@ export function validatePodTemplate({ template }: PodTemplate): FieldViolation[]
 
 /** What a client should be told of an accepted template besides the fields that Berth does not act on. */
 export function templateNotes(at: string, template: PodTemplateSpec | undefined): string[] {
-  return podNotes({ spec: template?.spec ?? {} }).map((note) => `${at}.${note}`);
+  const { metadata, spec = {} } = template ?? {};
+  return podNotes({ ...(metadata && { metadata }), spec }).map((note) => `${at}.${note}`);
 }

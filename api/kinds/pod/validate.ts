@@ -6,6 +6,7 @@ import { longestSeconds } from '../../meta/time.ts';
 import { checkOneOf, checkRange, checkRequired, checkRule, type Violations } from '../checks.ts';
 import { checkFieldSupport, lazyFieldSupport } from '../field-support.ts';
 import { podFields, podLevelLimits } from './fields.ts';
+import { podNotes } from './notes.ts';
 import { checkContainers } from './validate-containers.ts';
 import { checkDns, checkHostNames } from './validate-dns.ts';
 import { checkAmounts, checkResources } from './validate-resources.ts';
@@ -47,43 +48,6 @@ const refusedFields = (pod: Pod): FieldViolation[] => checkFieldSupport(support(
 /** One sentence for each field of an accepted pod that Berth does not act on. */
 export function podWarnings(pod: Pod): string[] {
   return [...checkFieldSupport(support(), pod).warnings, ...podNotes(pod)];
-}
-
-/** What is accepted as in Kubernetes and most often a mistake, a sentence each that begins with the path. */
-export function podNotes(pod: Pod): string[] {
-  return [...namelessSecrets(pod), ...fractionalBytes(pod)];
-}
-
-/** Accepted as in Kubernetes, where templates leave such entries behind. */
-function namelessSecrets(pod: Pod): string[] {
-  return (pod.spec?.imagePullSecrets ?? []).flatMap(({ name }, i) =>
-    name ? [] : [`spec.imagePullSecrets[${i}].name: invalid empty name "", the entry has no effect`],
-  );
-}
-
-const byteAmounts = /^(memory|ephemeral-storage|hugepages-.*)$/;
-
-/** Accepted as in Kubernetes: "128m" of memory is 0.128 bytes, and most often "128Mi" was meant. */
-function fractionalBytes({ spec }: Pod): string[] {
-  const amounts = (['initContainers', 'containers'] as const).flatMap((list) =>
-    (spec?.[list] ?? []).flatMap(({ resources }, i) =>
-      (['requests', 'limits'] as const).flatMap((part) =>
-        Object.entries(resources?.[part] ?? {}).map(([name, { string: text = '' }]) => ({ list, i, part, name, text })),
-      ),
-    ),
-  );
-  return amounts
-    .filter(({ name, text }) => byteAmounts.test(name) && isFractional(text))
-    .map(
-      ({ list, i, part, name, text }) =>
-        `spec.${list}[${i}].resources.${part}[${name}] is a fractional byte value: "${text}"; "m" is a thousandth of a byte, "Mi" a mebibyte`,
-    );
-}
-
-/** Runs before the pod is validated, for every pod that is written: a look at the text. */
-function isFractional(text: string): boolean {
-  if (!text.endsWith('m')) return false;
-  return Number(text.slice(0, -1)) % 1_000 !== 0;
 }
 
 function checkTimes(out: Violations, spec: PodSpec): void {

@@ -35,7 +35,7 @@ export const endpointSliceV1beta1 = olderVersion<EndpointSlice, EndpointSliceV1b
   apiVersion: 'discovery.k8s.io/v1beta1',
   message: 'berth.discovery.v1beta1.EndpointSlice',
   fields: { ...metadataFields, addressType: works, 'endpoints[]': works, 'ports[]': works },
-  isDeprecated: true,
+  deprecated: ['1.21', '1.25'],
   toStored: ({ endpoints, ...slice }) => ({ ...slice, ...(endpoints && { endpoints: endpoints.map(endpointToStored) }) }),
   fromStored: ({ endpoints, ...slice }) => ({ ...slice, ...(endpoints && { endpoints: endpoints.map(endpointFromStored) }) }),
 });

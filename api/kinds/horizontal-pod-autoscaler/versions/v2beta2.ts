@@ -4,5 +4,5 @@ import { horizontalPodAutoscaler } from '../kind.ts';
 /** The same fields with the same meaning. */
 export const horizontalPodAutoscalerV2beta2 = olderVersion(horizontalPodAutoscaler, {
   apiVersion: 'autoscaling/v2beta2',
-  isDeprecated: true,
+  deprecated: ['1.23', '1.26'],
 });

@@ -23,7 +23,7 @@ function converted(
 /** The same fields. An empty selector means no pods, and all of them in policy/v1. */
 export const podDisruptionBudgetV1beta1 = olderVersion(podDisruptionBudget, {
   apiVersion: 'policy/v1beta1',
-  isDeprecated: true,
+  deprecated: ['1.21', '1.25'],
   toStored: (budget) =>
     converted(budget, [
       [empty, none],

@@ -1,0 +1,204 @@
+import type { Container, ContainerPort, NodeSelectorTerm, Pod, PodSpec } from '../../generated/types.ts';
+
+// What is accepted as in Kubernetes and most often a mistake: a sentence each, in Kubernetes' words where it has some,
+// that begins with the path.
+
+export function podNotes(pod: Pod): string[] {
+  const spec = pod.spec ?? {};
+  const containers = containersOf(spec);
+  return [
+    ...olderLabels(spec),
+    ...olderAnnotations(pod, containers),
+    ...selectorsOfNoPod(spec),
+    ...duplicates('spec.hostAliases', 'ip', spec.hostAliases?.map(({ ip = '' }) => ip) ?? []),
+    ...pullSecrets(spec),
+    ...fractionalBytes(spec),
+    ...containers.flatMap(hiddenVariables),
+    ...samePorts(containers),
+  ];
+}
+
+interface Placed {
+  readonly at: string;
+  readonly container: Container;
+}
+
+function containersOf(spec: PodSpec): Placed[] {
+  const lists = ['initContainers', 'containers', 'ephemeralContainers'] as const;
+  return lists.flatMap((list) =>
+    (spec[list] ?? []).map((container, i) => ({ at: `spec.${list}[${i}]`, container: container as Container })),
+  );
+}
+
+const older: ReadonlyMap<string, string> = new Map([
+  ['beta.kubernetes.io/arch', 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
+  ['beta.kubernetes.io/os', 'deprecated since v1.14; use "kubernetes.io/os" instead'],
+  ['failure-domain.beta.kubernetes.io/region', 'deprecated since v1.17; use "topology.kubernetes.io/region" instead'],
+  ['failure-domain.beta.kubernetes.io/zone', 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'],
+  ['beta.kubernetes.io/instance-type', 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead'],
+]);
+
+/** Labels of nodes that have newer names. */
+function olderLabels({ nodeSelector = {}, affinity = {}, topologySpreadConstraints = [] }: PodSpec): string[] {
+  const { requiredDuringSchedulingIgnoredDuringExecution: required, preferredDuringSchedulingIgnoredDuringExecution: preferred } =
+    affinity.nodeAffinity ?? {};
+  const at = 'spec.affinity.nodeAffinity';
+  const wanted = `${at}.preferredDuringSchedulingIgnoredDuringExecution`;
+  const needed = `${at}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`;
+  return [
+    ...Object.keys(nodeSelector).flatMap((key) => (older.has(key) ? [`spec.nodeSelector[${key}]: ${older.get(key)}`] : [])),
+    ...(required?.nodeSelectorTerms ?? []).flatMap((term, i) => olderKeys(`${needed}[${i}]`, term)),
+    ...(preferred ?? []).flatMap(({ preference = {} }, i) => olderKeys(`${wanted}[${i}].preference`, preference)),
+    ...topologySpreadConstraints.flatMap(({ topologyKey = '' }, i) =>
+      olderKey(`spec.topologySpreadConstraints[${i}].topologyKey`, topologyKey),
+    ),
+  ];
+}
+
+const olderKeys = (at: string, { matchExpressions = [] }: NodeSelectorTerm): string[] =>
+  matchExpressions.flatMap(({ key = '' }, i) => olderKey(`${at}.matchExpressions[${i}].key`, key));
+
+const olderKey = (at: string, key: string): string[] => (older.has(key) ? [`${at}: ${key} is ${older.get(key)}`] : []);
+
+const withoutEffect: ReadonlyMap<string, string> = new Map([
+  ['scheduler.alpha.kubernetes.io/critical-pod', 'non-functional in v1.16+; use the "priorityClassName" field instead'],
+  ['security.alpha.kubernetes.io/sysctls', 'non-functional in v1.11+; use the "sysctls" field instead'],
+  ['security.alpha.kubernetes.io/unsafe-sysctls', 'non-functional in v1.11+; use the "sysctls" field instead'],
+]);
+const SECCOMP = 'seccomp.security.alpha.kubernetes.io/pod';
+const SECCOMP_OF = 'container.seccomp.security.alpha.kubernetes.io/';
+const NO_SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead';
+
+/** Annotations that have become fields. */
+function olderAnnotations({ metadata, spec }: Pod, containers: readonly Placed[]): string[] {
+  const { annotations } = metadata ?? {};
+  if (!annotations) return [];
+  const note = (key: string, text: string): string[] =>
+    Object.hasOwn(annotations, key) ? [`metadata.annotations[${key}]: ${text}`] : [];
+  const hasProfile = spec?.securityContext?.seccompProfile !== undefined;
+  return [
+    ...[...withoutEffect].flatMap(([key, text]) => note(key, text)),
+    ...(hasProfile ? [] : note(SECCOMP, NO_SECCOMP)),
+    ...containers.flatMap(({ container: { name = '', securityContext } }) =>
+      securityContext?.seccompProfile ? [] : note(`${SECCOMP_OF}${name}`, NO_SECCOMP),
+    ),
+  ];
+}
+
+const NO_POD = 'a null labelSelector results in matching no pod';
+
+/** Terms without a selector, which choose no pods at all. */
+function selectorsOfNoPod({ topologySpreadConstraints = [], affinity = {} }: PodSpec): string[] {
+  const spread = topologySpreadConstraints.flatMap(({ labelSelector }, i) =>
+    labelSelector ? [] : [`spec.topologySpreadConstraints[${i}].labelSelector: ${NO_POD}`],
+  );
+  const terms = (['podAffinity', 'podAntiAffinity'] as const).flatMap((name) => {
+    const at = `spec.affinity.${name}`;
+    const { requiredDuringSchedulingIgnoredDuringExecution: required, preferredDuringSchedulingIgnoredDuringExecution: wanted } =
+      affinity[name] ?? {};
+    return [
+      ...(required ?? []).flatMap(({ labelSelector }, i) =>
+        labelSelector ? [] : [`${at}.requiredDuringSchedulingIgnoredDuringExecution[${i}].labelSelector: ${NO_POD}`],
+      ),
+      ...(wanted ?? []).flatMap(({ podAffinityTerm }, i) =>
+        podAffinityTerm?.labelSelector
+          ? []
+          : [`${at}.preferredDuringSchedulingIgnoredDuringExecution[${i}].podAffinityTerm.labelSelector: ${NO_POD}`],
+      ),
+    ];
+  });
+  return [...spread, ...terms];
+}
+
+function duplicates(at: string, name: string, values: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return values.flatMap((value, i) => {
+    if (seen.has(value)) return [`${at}[${i}].${name}: duplicate ${name} "${value}"`];
+    seen.add(value);
+    return [];
+  });
+}
+
+/** Templates leave entries without a name behind. */
+function pullSecrets({ imagePullSecrets = [] }: PodSpec): string[] {
+  const at = 'spec.imagePullSecrets';
+  const names = imagePullSecrets.map(({ name = '' }) => name);
+  const nameless = names.flatMap((name, i) => (name ? [] : [`${at}[${i}].name: invalid empty name "", the entry has no effect`]));
+  return [...duplicates(at, 'name', names), ...nameless];
+}
+
+const byteAmounts = /^(memory|ephemeral-storage|hugepages-.*)$/;
+
+/** "128m" of memory is 0.128 bytes, and most often "128Mi" was meant. */
+function fractionalBytes(spec: PodSpec): string[] {
+  const amounts = (['initContainers', 'containers'] as const).flatMap((list) =>
+    (spec[list] ?? []).flatMap(({ resources }, i) =>
+      (['requests', 'limits'] as const).flatMap((part) =>
+        Object.entries(resources?.[part] ?? {}).map(([name, { string: text = '' }]) => ({ list, i, part, name, text })),
+      ),
+    ),
+  );
+  return amounts
+    .filter(({ name, text }) => byteAmounts.test(name) && isFractional(text))
+    .map(
+      ({ list, i, part, name, text }) =>
+        `spec.${list}[${i}].resources.${part}[${name}] is a fractional byte value: "${text}"; "m" is a thousandth of a byte, "Mi" a mebibyte`,
+    );
+}
+
+/** Runs before the pod is validated, for every pod that is written: a look at the text. */
+function isFractional(text: string): boolean {
+  if (!text.endsWith('m')) return false;
+  return Number(text.slice(0, -1)) % 1_000 !== 0;
+}
+
+/** A variable that comes twice, and does not build on its first value. */
+function hiddenVariables({ at, container: { env = [] } }: Placed): string[] {
+  const seen = new Set<string>();
+  return env.flatMap(({ name = '', value = '', valueFrom }, i) => {
+    if (!seen.has(name)) {
+      seen.add(name);
+      return [];
+    }
+    const before = `$(${name})`;
+    if (!valueFrom && value !== before && value.includes(before)) return [];
+    return [`${at}.env[${i}]: hides previous definition of "${name}", which may be dropped when using apply`];
+  });
+}
+
+interface PlacedPort {
+  readonly at: string;
+  readonly port: ContainerPort;
+}
+
+/** Of one port many others may be the same: more are not compared. */
+const MOST_COMPARED = 16;
+
+/** The same port of several entries. */
+function samePorts(containers: readonly Placed[]): string[] {
+  const byPort = new Map<string, PlacedPort[]>();
+  const notes: string[] = [];
+  for (const {
+    at: container,
+    container: { ports = [] },
+  } of containers)
+    for (const [i, port] of ports.entries()) {
+      const at = `${container}.ports[${i}]`;
+      const key = `${port.containerPort}/${port.protocol || 'TCP'}`;
+      const others = byPort.get(key);
+      if (!others) byPort.set(key, [{ at, port }]);
+      else {
+        for (const other of others) notes.push(...portNote(at, port, other));
+        if (others.length < MOST_COMPARED) others.push({ at, port });
+      }
+    }
+  return notes;
+}
+
+function portNote(at: string, { hostIP = '', hostPort = 0 }: ContainerPort, { at: there, port }: PlacedPort): string[] {
+  const { hostIP: otherIp = '', hostPort: otherPort = 0 } = port;
+  if (hostIP === otherIp && hostPort === otherPort) return [`${at}: duplicate port definition with ${there}`];
+  if (hostPort === 0 || otherPort === 0) return [`${at}: overlapping port definition with ${there}`];
+  const isOneOpen = (hostIP === '') !== (otherIp === '');
+  return hostPort === otherPort && isOneOpen ? [`${at}: dangerously ambiguous port definition with ${there}`] : [];
+}
