@@ -21,13 +21,17 @@ export function textColumn<T extends ApiObject>(name: string, cell: Column<T>['c
 }
 
 /** The first column of every table. */
-export const nameColumn = textColumn<ApiObject>('NAME', nameOf);
+export const nameColumn: Column<ApiObject> = {
+  ...textColumn<ApiObject>('NAME', nameOf),
+  description: "The object's name, once in its namespace and kind; never changes.",
+};
 
 /** The AGE column of every table. */
 export const ageColumn: Column<ApiObject> = {
   name: 'AGE',
   type: 'date',
   priority: 0,
+  description: 'When the object was made.',
   cell: (object) => dateCell(object.metadata?.creationTimestamp),
 };
 

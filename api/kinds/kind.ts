@@ -26,6 +26,10 @@ export interface Column<T> {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'date';
   readonly priority: 0 | 1;
+  /** What it shows, for programs. */
+  readonly description?: string;
+  /** An OpenAPI format of it, for programs. */
+  readonly format?: string;
   cell(object: T, now: Date): string;
 }
 

@@ -3,6 +3,9 @@ import type { TransportCall } from './transport-call.ts';
 /** The metadata in which a client names its call, and the server answers the name. */
 export const REQUEST_ID = 'x-request-id';
 
+/** The header of Kubernetes' HTTP API with the same id, in each answer: that of the line in the audit log. */
+export const AUDIT_ID = 'audit-id';
+
 /** What goes into logs and headers as it is: letters, digits and what stands in UUIDs and trace ids. */
 const valid = /^[A-Za-z0-9][A-Za-z0-9._:/+=-]{0,63}$/;
 

@@ -10,7 +10,7 @@ import type { CallMeter, CallMeters } from '../calls/call-meter.ts';
 import { codes } from '../calls/codes.ts';
 import { judgeError } from '../calls/judge-error.ts';
 import { OpenCall } from '../calls/open-call.ts';
-import { REQUEST_ID } from '../calls/request-id.ts';
+import { AUDIT_ID, REQUEST_ID } from '../calls/request-id.ts';
 import { joinWarnings } from '../calls/warnings.ts';
 import type { Arrivals } from '../connections/arrivals.ts';
 import type { AnonymousCalls } from '../limits/anonymous-calls.ts';
@@ -24,6 +24,7 @@ import { encodedFor, outputTo } from './answer-encoding.ts';
 import { answerForm, includeOf, itemForm, protobufForm } from './answer-forms.ts';
 import { writers } from './answer-writers.ts';
 import { checkRequest } from './check-request.ts';
+import { warnOfDeprecation } from './deprecated-kinds.ts';
 import { findResource } from './find-resource.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
 import { checkedListOptions, watchOptionsOf } from './list-options.ts';
@@ -163,7 +164,9 @@ export class HttpDoor {
     const context = new OpenCall(call, this.#options, isStream);
     const meter = this.#meterOf(call.method, isStream);
     const passing: Passing = { request, response, call, context, meter, upgrade };
-    if (found?.of !== 'stream' && !(found?.of === 'unary' && found.hasBody)) discardBody(request);
+    const hasBody = found?.of === 'stream' || found?.of === 'collection' || (found?.of === 'unary' && found.hasBody);
+    if (!hasBody) discardBody(request);
+    if (found?.asked && 'store' in found.asked) warnOfDeprecation(found.asked.store, context);
     const beganAt = meter.begin();
     let code = codes.OK as number;
     try {
@@ -291,7 +294,7 @@ export class HttpDoor {
     this.#chain.enter(context, 'stream');
     const writing = isProtobuf ? protobufWriting : jsonWriting;
     const isSocket = upgrade?.protocol === 'websocket';
-    const sink = isSocket ? new SocketWatchSink(upgrade, writing) : new HttpWatchSink(response, writing);
+    const sink = isSocket ? new SocketWatchSink(upgrade, writing) : new HttpWatchSink(response, writing, context.requestId);
     const request_ = { namespace: target.namespace, options: watchOptionsOf(query, target.name) };
     const watch = this.#chain.prepare(context, () => this.#options.verbs.watch(store, request_, events, context));
     try {
@@ -379,6 +382,7 @@ export class HttpDoor {
     if (warnings.length > 0) headers.warning = warningHeaders(warnings);
     Object.assign(headers, more.headers);
     if (isFailure || context.isNamed) headers[REQUEST_ID] = context.requestId;
+    headers[AUDIT_ID] = context.requestId;
     response.writeHead(code, headers);
   }
 

@@ -132,11 +132,11 @@ function partialOf({ metadata = {} }: ApiObject): JsonObject {
 }
 
 function tableHead({ columns }: Kind, metadata: JsonObject, withColumns: boolean): JsonObject {
-  const columnDefinitions = columns.map(({ name, type, priority }, index) => ({
+  const columnDefinitions = columns.map(({ name, type, priority, description = '', format = '' }, index) => ({
     name: titled(name),
     type: type === 'integer' ? 'integer' : 'string',
-    format: index === 0 ? 'name' : '',
-    description: '',
+    format: index === 0 ? 'name' : format,
+    description,
     priority,
   }));
   return { kind: 'Table', apiVersion: META, metadata, columnDefinitions: withColumns ? columnDefinitions : null };

@@ -1,5 +1,6 @@
 import { WireReader } from '../../api/codec/wire-reader.ts';
 import { asApiError } from '../../api/errors/index.ts';
+import { AUDIT_ID } from '../calls/request-id.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { servedKind } from '../registry/store-version.ts';
 import type { WatchSink } from '../verbs/watch-sink.ts';
@@ -94,11 +95,13 @@ export interface DoorWatchSink extends WatchSink {
 export class HttpWatchSink implements DoorWatchSink {
   readonly #response: HttpResponse;
   readonly #writing: EventWriting;
+  readonly #requestId: string;
   #begun = false;
 
-  constructor(response: HttpResponse, writing: EventWriting) {
+  constructor(response: HttpResponse, writing: EventWriting, requestId: string) {
     this.#response = response;
     this.#writing = writing;
+    this.#requestId = requestId;
   }
 
   get begun(): boolean {
@@ -107,7 +110,9 @@ export class HttpWatchSink implements DoorWatchSink {
 
   begin(): void {
     this.#begun = true;
-    this.#response.writeHead(200, { 'content-type': this.#writing.contentType, 'cache-control': 'no-cache, private' });
+    const { contentType } = this.#writing;
+    const headers = { 'content-type': contentType, 'cache-control': 'no-cache, private', [AUDIT_ID]: this.#requestId };
+    this.#response.writeHead(200, headers);
     this.#response.flushHeaders();
   }
 

@@ -51,7 +51,9 @@ it('a manifest of an older version is applied, compared, read in each version an
   const path = await file('cron.yaml', cronJob());
   const applied = await cli.berth('apply', '-f', path);
   expect(applied.out).toBe('cronjob.batch/nightly created\n');
-  expect(applied.err).toBe(`Warning: ${path}:1: batch/v1beta1 CronJob is deprecated in v1.21+, unavailable in v1.25+; use batch/v1 CronJob\n`);
+  expect(applied.err).toBe(
+    `Warning: ${path}:1: batch/v1beta1 CronJob is deprecated in v1.21+, unavailable in v1.25+; use batch/v1 CronJob\n`,
+  );
   expect(await out('apply', '-f', path)).toBe('cronjob.batch/nightly unchanged\n');
   expect(await out('diff', '-f', path)).toBe('');
   expect(await read('cronjobs.v1beta1.batch', 'nightly')).toMatchObject({

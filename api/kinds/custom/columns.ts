@@ -12,13 +12,16 @@ export function customColumns(columns: readonly CustomResourceColumnDefinition[]
   return [nameColumn, ...columns.map(customColumn)];
 }
 
-function customColumn({ name = '', type, priority = 0, jsonPath = '' }: CustomResourceColumnDefinition): Column<ApiObject> {
+function customColumn(column: CustomResourceColumnDefinition): Column<ApiObject> {
+  const { name = '', type, format, description, priority = 0, jsonPath = '' } = column;
   let path: Path | undefined;
   const isDate = type === 'date';
   return {
     name: name.toUpperCase(),
     type: isDate ? 'date' : type === 'integer' ? 'integer' : 'string',
     priority: priority > 0 ? 1 : 0,
+    ...(description && { description }),
+    ...(format && { format }),
     cell(object) {
       path ??= parsePath(jsonPath);
       const [first] = findAll(path, jsonOf(object, path));
