@@ -14,6 +14,7 @@ export function notPlain(): never {
 }
 
 const QUOTE = 0x22;
+const [NEWLINE, RETURN] = [0x0a, 0x0d];
 const DAY_SECONDS = 86_400;
 const tagOf = (id: number, wire: number): number => (id << 3) | wire;
 const TEXT = tagOf(1, LENGTH_DELIMITED);
@@ -126,21 +127,15 @@ export class JsonCopy extends WireInput {
   copyRaw(end: number): void {
     const to = this.enter(end);
     const out = this.#out;
-    out.room(to - this.at);
-    const { buffer } = this;
-    const { bytes } = out;
-    let { size } = out;
-    for (let { at } = this; at < to; at++) {
-      const byte = buffer[at]!;
-      if (byte === 0x0a || byte === 0x0d) {
-        out.json(JSON.stringify(JSON.parse(buffer.toString(undefined, this.at, to))));
-        this.at = to;
-        return;
-      }
-      bytes[size++] = byte;
-    }
-    out.size = size;
+    const raw = this.buffer.subarray(this.at, to);
     this.at = to;
+    if (raw.includes(NEWLINE) || raw.includes(RETURN)) {
+      out.json(JSON.stringify(JSON.parse(raw.toString())));
+      return;
+    }
+    out.room(raw.length);
+    out.bytes.set(raw, out.size);
+    out.size += raw.length;
   }
 
   /** The members of a JSON object that is carried as bytes, each with its comma. */
