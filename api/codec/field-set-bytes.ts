@@ -169,7 +169,8 @@ function groupWriter(
 ): Writer {
   const step = `f:${name}`;
   const head = stepOf(step);
-  const memory = new Memory();
+  // Values by themselves are written fast, and may be secret.
+  const memory = items && new Memory();
   return (reader, taken) => {
     const others = at(taken, step);
     const { number } = reader;
@@ -185,7 +186,7 @@ function groupWriter(
       }
       const other = at(others, key);
       const write = (): string => itemText(key, items ? membersOf(fieldWriters(items), membersAt(reader), other) : '', other);
-      text += other === undefined ? memory.recall(reader, write) : write();
+      text += memory && other === undefined ? memory.recall(reader, write) : write();
     } while (reader.next() && reader.number === number);
     return text === '' ? '' : `${head}{${text.slice(0, -1)}},`;
   };
