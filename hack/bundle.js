@@ -1,5 +1,6 @@
 // The program with the libraries that it uses, in a few files, because finding and reading hundreds of them is most of
 // what a short command costs. Used by hack/build and the package's test.
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,8 +30,14 @@ export async function bundleProgram(folder) {
     },
     platform: 'node',
     external: ['lmdb'], // Native.
-    // Native helpers that ws would look for: it does without them.
-    transform: { define: { 'process.env.WS_NO_BUFFER_UTIL': '"1"', 'process.env.WS_NO_UTF_8_VALIDATE': '"1"' } },
+    transform: {
+      define: {
+        // Native helpers that ws would look for: it does without them.
+        'process.env.WS_NO_BUFFER_UTIL': '"1"',
+        'process.env.WS_NO_UTF_8_VALIDATE': '"1"',
+        'process.env.BERTH_BUILD': JSON.stringify(buildOf(root)),
+      },
+    },
     plugins: [withoutSsh],
     checks: { ineffectiveDynamicImport: false },
   });
@@ -48,6 +55,21 @@ export async function bundleProgram(folder) {
   await bundle.close();
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
   writeFileSync(join(folder, 'third-party-licenses.txt'), licensesOf(output));
+}
+
+/** "COMMIT DATE clean|dirty" of the sources, by which /version tells one build from another; empty where git knows none. */
+export function buildOf(folder) {
+  const git = (...args) =>
+    execFileSync('git', args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  try {
+    // Sources that were unpacked into the repository of something else have no commit.
+    if (git('rev-parse', '--show-toplevel') !== folder) return '';
+    const state = git('status', '--porcelain') === '' ? 'clean' : 'dirty';
+    const date = new Date(git('show', '-s', '--format=%cI')).toISOString().replace('.000Z', 'Z');
+    return [git('rev-parse', 'HEAD'), date, state].join(' ');
+  } catch {
+    return '';
+  }
 }
 
 /** The licences of the libraries in the program, which ask to go with it. */

@@ -5,6 +5,9 @@ import { serverVersion } from '../server-version.ts';
 const MAJOR = '1';
 const MINOR = '33';
 
+/** What hack/bundle.js writes into the program; sources that run as they are know nothing of it. */
+const [COMMIT = '', BUILD_DATE = '1970-01-01T00:00:00Z', TREE_STATE = 'clean'] = (process.env.BERTH_BUILD ?? '').split(' ');
+
 /**
  * What /version answers, with all fields of Kubernetes' version.Info. Charts ask for a range of Kubernetes' versions,
  * which a suffix with a hyphen would lie outside of: ours is a plus.
@@ -20,9 +23,9 @@ export function kubernetesVersion(): object {
     minCompatibilityMajor: MAJOR,
     minCompatibilityMinor: MINOR,
     gitVersion: `v${MAJOR}.${MINOR}.0+berth.${own}`,
-    gitCommit: '',
-    gitTreeState: 'clean',
-    buildDate: '1970-01-01T00:00:00Z',
+    gitCommit: COMMIT,
+    gitTreeState: TREE_STATE,
+    buildDate: BUILD_DATE,
     goVersion: `node${nodeVersion.slice(1)}`,
     compiler: 'node',
     platform,

@@ -1,23 +1,26 @@
 import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
 import { definitionName } from './definition-names.ts';
-import { type GroupVersionKind, GVK, type OpenApiVersion, reference, type Schema } from './definitions.ts';
+import { type GroupVersionKind, GVK, type OpenApiVersion, reference, rootMembers, type Schema } from './definitions.ts';
+
+const PRESERVE = 'x-kubernetes-preserve-unknown-fields';
+const METADATA = "Standard object's metadata: name, namespace, labels and so on.";
 
 /** The members of a schema that readers of OpenAPI v2 understand. */
 const plain: ReadonlySet<string> = new Set(['description', 'title', 'type', 'format', 'required', 'enum', 'pattern']);
 
 /**
  * The definition of a kind that users added: what its definition says, with the members that every object has. Without
- * a schema it is an object of anything. Pure.
+ * a schema it is an object of anything, for v2 also where it keeps unknown fields: its readers take any properties for
+ * all that there are. Pure.
  */
 export function customDefinition(schema: JsonObject | undefined, gvk: GroupVersionKind, version: OpenApiVersion): Schema {
-  if (!schema || (schema['x-kubernetes-preserve-unknown-fields'] === true && !schema.properties))
-    return { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, [GVK]: [gvk] };
+  if (!schema) return { type: 'object', ...(version === 3 && { [PRESERVE]: true }), [GVK]: [gvk] };
+  if (version === 2 && schema[PRESERVE] === true) return { type: 'object', [GVK]: [gvk] };
   const told = version === 2 ? simplified(schema) : (schema as Schema);
   const properties = {
     ...(isJsonObject(told.properties) ? told.properties : {}),
-    apiVersion: { type: 'string', description: 'The group and version of the kind.' },
-    kind: { type: 'string', description: 'The name of the kind.' },
-    metadata: reference(definitionName('berth.meta.v1.ObjectMeta'), version, 'Name, namespace, labels and so on.'),
+    ...rootMembers,
+    metadata: reference(definitionName('berth.meta.v1.ObjectMeta'), version, METADATA),
   };
   return { ...told, type: 'object', properties, [GVK]: [gvk] };
 }
@@ -38,7 +41,7 @@ function simplified(schema: JsonObject): Schema {
         Object.entries(value).map(([key, each]) => [key, isJsonObject(each) ? simplified(each) : {}]),
       );
   }
-  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true || schema['x-kubernetes-embedded-resource'] === true;
+  const isOpen = schema[PRESERVE] === true || schema['x-kubernetes-embedded-resource'] === true;
   if (isOpen || schema.nullable === true || schema['x-kubernetes-int-or-string'] === true)
     for (const name of ['type', 'format', 'properties', 'items', 'required', 'additionalProperties']) delete kept[name];
   return kept;

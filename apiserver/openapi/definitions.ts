@@ -37,9 +37,10 @@ const scalars: Readonly<Record<string, Schema>> = {
   bytes: { type: 'string', format: 'byte' },
 };
 
-const rootMembers: Readonly<Record<string, Schema>> = {
-  apiVersion: { type: 'string', description: 'The group and version of the kind.' },
-  kind: { type: 'string', description: 'The name of the kind.' },
+/** What every object says of its kind. */
+export const rootMembers: Readonly<Record<string, Schema>> = {
+  apiVersion: { type: 'string', description: 'APIVersion defines the group and the version that the object is written in.' },
+  kind: { type: 'string', description: 'Kind is the name of what the object is.' },
 };
 
 /** A reference, with what is said of the field that it stands in. */

@@ -102,7 +102,16 @@ describe('the definition of a kind of a user', () => {
   });
 
   it('is an object of anything where it has no schema', () => {
-    expect(customDefinition(undefined, gvk, 2)).toMatchObject({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true });
+    expect(customDefinition(undefined, gvk, 3)).toMatchObject({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true });
+  });
+
+  it('has no properties for v2 where it keeps unknown fields, as kubectl would refuse all others', () => {
+    const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: { a: { type: 'string' } } };
+    const gvks = { 'x-kubernetes-group-version-kind': [gvk] };
+    expect(customDefinition(schema, gvk, 2)).toEqual({ type: 'object', ...gvks });
+    expect(customDefinition(undefined, gvk, 2)).toEqual({ type: 'object', ...gvks });
+    const { properties } = customDefinition(schema, gvk, 3);
+    expect(Object.keys(properties as Schema)).toEqual(['a', 'apiVersion', 'kind', 'metadata']);
   });
 });
 

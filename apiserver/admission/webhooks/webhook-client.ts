@@ -22,6 +22,8 @@ const MOST_KEPT = 4;
 const KEPT_MS = 30_000;
 /** The library does not say when a call that a connection was opened for is over. */
 const DIAL_MS = 30_000;
+/** The words by which Kubernetes' clients know that a time was over. */
+const DEADLINE = 'context deadline exceeded';
 /** More than a patch of the largest object takes, as base64. */
 const MOST_BYTES = 3 * 1024 * 1024;
 
@@ -66,7 +68,7 @@ export class WebhookClient {
   async call(makeText: () => string, timeoutMs: number, signal?: AbortSignal): Promise<string> {
     const post = (why: string): WebhookFailure => new WebhookFailure(`${this.#options.prefix}Post "${this.#target.url}": ${why}`);
     const ended = new AbortController();
-    const late = (): void => ended.abort(post(`no answer within ${seconds(timeoutMs)} (timeoutSeconds)`));
+    const late = (): void => ended.abort(post(`${DEADLINE}: no answer within ${seconds(timeoutMs)} (timeoutSeconds)`));
     const gone = (): void => ended.abort(signal?.reason);
     const timer = setTimeout(late, timeoutMs);
     signal?.addEventListener('abort', gone, { once: true });
