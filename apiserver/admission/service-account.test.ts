@@ -91,6 +91,17 @@ describe('a new pod', () => {
     });
   });
 
+  it('that a webhook changed, or that was one before, has one volume for its token', async () => {
+    const made = await admit({ containers: [{ name: 'a' }] });
+    made.initContainers = [{ name: 'added' }];
+    const again = await admit(made, 'ci', { uid: 'another' });
+    expect(again.volumes?.map(({ name }) => name)).toEqual(['kube-api-access-4f2c1']);
+    expect([...again.initContainers!, ...again.containers!].map(({ volumeMounts }) => volumeMounts)).toMatchObject([
+      [{ name: 'kube-api-access-4f2c1' }],
+      [{ name: 'kube-api-access-4f2c1' }],
+    ]);
+  });
+
   it('that mirrors a static pod gets none', async () => {
     expect(await admit({}, 'ci', { annotations: { [annotations.configMirror]: 'x' } })).toEqual({});
   });

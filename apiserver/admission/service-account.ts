@@ -1,5 +1,5 @@
 import { objectForbidden } from '../../api/errors/index.ts';
-import type { Pod, PodSpec, ServiceAccount } from '../../api/generated/types.ts';
+import type { Pod, PodSpec, ServiceAccount, Volume } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import { tokenVolumePrefix } from '../../api/kinds/pod/restore-admitted.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
@@ -56,24 +56,27 @@ function mountToken(spec: PodSpec, podUid: string): void {
     ({ volumeMounts = [] }) => !volumeMounts.some((mount) => mount.mountPath === mountPath),
   );
   if (containers.length === 0) return;
-  const name = `${tokenVolumePrefix}${podUid.slice(0, 5)}`;
-  const { configMap, key } = rootCertificates;
-  spec.volumes = [
-    ...(spec.volumes ?? []),
-    {
-      name,
-      volumeSource: {
-        projected: {
-          defaultMode: fileMode,
-          sources: [
-            { serviceAccountToken: { path: 'token', expirationSeconds: tokenSeconds } },
-            { configMap: { localObjectReference: { name: configMap }, items: [{ key, path: key }] } },
-            { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
-          ],
-        },
-      },
-    },
-  ];
+  // Of a pod that a webhook changed, or of a copy of another. Kubernetes, too, knows it by its name.
+  const there = spec.volumes?.find((volume) => volume.name?.startsWith(tokenVolumePrefix))?.name;
+  const name = there ?? tokenVolumePrefix + podUid.slice(0, 5);
+  if (there === undefined) spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)];
   for (const container of containers)
     container.volumeMounts = [...(container.volumeMounts ?? []), { name, mountPath, readOnly: true }];
+}
+
+function tokenVolume(name: string): Volume {
+  const { configMap, key } = rootCertificates;
+  return {
+    name,
+    volumeSource: {
+      projected: {
+        defaultMode: fileMode,
+        sources: [
+          { serviceAccountToken: { path: 'token', expirationSeconds: tokenSeconds } },
+          { configMap: { localObjectReference: { name: configMap }, items: [{ key, path: key }] } },
+          { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+        ],
+      },
+    },
+  };
 }
