@@ -57,7 +57,9 @@ export async function bundleProgram(folder) {
   writeFileSync(join(folder, 'third-party-licenses.txt'), licensesOf(output));
 }
 
-/** "COMMIT DATE clean|dirty" of the sources, by which /version tells one build from another; empty where git knows none. */
+/**
+ * "COMMIT DATE clean|dirty" of the sources, by which /version tells one build from another; empty where git knows none.
+ */
 export function buildOf(folder) {
   const git = (...args) =>
     execFileSync('git', args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { messageFromJson } from '../../api/codec/json.ts';
-import { encodeMessage } from '../../api/codec/message.ts';
+import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { openMessage } from '../../api/codec/open-message.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
@@ -125,5 +125,34 @@ describe('a kind that cannot be served', () => {
     stopping.abort();
     await ended;
     expect(waiting.size).toBe(0);
+  });
+});
+
+describe('a kind whose schema got a default before the server stopped', () => {
+  const storedColor = async (key: string): Promise<unknown> => {
+    const stored = await storage.get(`crontabs.stable.example.com/default/${key}`);
+    return (decodeMessage(openMessage, stored!.bytes) as { color?: unknown }).color;
+  };
+  const putObject = (object: string, more: JsonObject = {}): Promise<void> =>
+    put(
+      `crontabs.stable.example.com/default/${object}`,
+      'CronTab',
+      encodeMessage(openMessage, { metadata: { namespace: 'default', name: object }, ...more }),
+    );
+
+  it('has it written into the objects that are older than the definition', async () => {
+    for (let i = 0; i < objects; i++) await putObject(`c${String(i).padStart(4, '0')}`);
+    await putObject('own', { color: 'red' });
+    const json = definition({}) as { spec: { versions: { schema: JsonObject }[] } };
+    const properties = { color: { type: 'string', default: 'blue' } };
+    json.spec.versions[0]!.schema = { openAPIV3Schema: { type: 'object', properties } };
+    await putDefinition(json as unknown as JsonObject);
+
+    const ended = (await start())();
+    const last = `c${String(objects - 1).padStart(4, '0')}`;
+    await expect.poll(() => storedColor(last), { interval: 5, timeout: 10_000 }).toBe('blue');
+    expect(await Promise.all(['c0000', 'own'].map(storedColor))).toEqual(['blue', 'red']);
+    stopping.abort();
+    await ended;
   });
 });

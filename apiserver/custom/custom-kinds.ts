@@ -15,6 +15,7 @@ import { serverContext } from '../registry/server-context.ts';
 import type { StoredVersions } from '../registry/stored-versions.ts';
 import { type StorageClock, systemStorageClock } from '../storage/clock.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
+import { ObjectCompleter, storedForm } from './complete-objects.ts';
 import { KindVersions } from './conversion/kind-versions.ts';
 import { readSchema } from './definition-admission.ts';
 import { DefinitionTable } from './definition-table.ts';
@@ -41,6 +42,7 @@ interface Served {
   readonly uid: string;
   readonly store: KindStore;
   readonly kinds: Map<string, Kind>;
+  readonly completer: ObjectCompleter;
   /** Whether there have been objects, also if none is left. */
   isUsed: boolean;
   /** Of a kind that is being deleted: the objects up to this key have been told to go. */
@@ -169,6 +171,16 @@ export class CustomKinds {
     const isUsed = isInUse(definition) || this.#served.get(name)?.isUsed === true;
     const told = isUsed ? noteUse(definition, next, now) : next;
     if (!isDeepStrictEqual(told, status)) await this.#writeStatus(name, told);
+    await this.#complete(name, definition);
+  }
+
+  /** Completes a batch of the objects by the defaults of their schema, and comes back for the next. */
+  async #complete(name: string, definition: CustomResourceDefinition): Promise<void> {
+    const served = this.#served.get(name);
+    const form = served && storedForm(definition, served.kinds);
+    if (!form || !served.completer.isDue(form)) return;
+    if (!this.#isRunning) this.#due.add(name);
+    else if (!(await served.completer.next(form))) this.#enqueue(name);
   }
 
   #read(name: string): CustomResourceDefinition | undefined {
@@ -202,7 +214,8 @@ export class CustomKinds {
     const store = registry.stores.get(kindId(first))!;
     registry.stores.setVersions(store, others);
     const isUsed = before?.isUsed === true || store.cache.size > 0;
-    const served: Served = { uid: definition.metadata?.uid ?? '', store, kinds, isUsed, leave: () => leave() };
+    const completer = new ObjectCompleter(store);
+    const served: Served = { uid: definition.metadata?.uid ?? '', store, kinds, completer, isUsed, leave: () => leave() };
     const look = (): void => {
       const isFirst = !served.isUsed && store.cache.size > 0;
       served.isUsed ||= isFirst;

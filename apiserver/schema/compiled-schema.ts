@@ -28,8 +28,7 @@ export type SchemaResult =
  * A structural schema, ready to judge objects of one version of a kind. Pure: no clock, no I/O; every method takes time
  * that is bounded by the object's size times the schema's, and none throws, whatever the object.
  *
- * The order on the way in, as Kubernetes has it: `prune`, `applyDefaults`, `validate`; on the way out of the store
- * `applyDefaults` again (a newer schema may have defaults that the stored object has not), then `prune`.
+ * The order on the way in, as Kubernetes has it: `prune`, `applyDefaults`, `validate`.
  *
  * The members apiVersion, kind and metadata of the object itself, and of embedded resources, are always known. The
  * caller validates the metadata of the object as it does for built-in kinds; here only what the schema says of

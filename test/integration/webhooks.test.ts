@@ -171,7 +171,7 @@ describe('a bad webhook', () => {
   it.each<[string, 'Mutating' | 'Validating', Handler, JsonObject, string]>([
     ['that answers another request', 'Validating', lie, {}, 'expected response.uid='],
     ['that answers too much', 'Validating', huge, {}, 'the answer has more than 3145728 bytes'],
-    ['that does not answer', 'Validating', silent, { timeoutSeconds: 1 }, 'no answer within 1s'],
+    ['that does not answer', 'Validating', silent, { timeoutSeconds: 1 }, 'context deadline exceeded: no answer within 1s'],
     ['that answers with an error', 'Validating', broken, {}, 'status 500'],
     ['that answers no JSON', 'Validating', garbage, {}, 'the answer is no JSON: "<html>"'],
     ['that validates and answers a patch', 'Validating', () => patchOf([]), {}, 'may not answer a patch'],

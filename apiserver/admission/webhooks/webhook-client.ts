@@ -66,7 +66,8 @@ export class WebhookClient {
    * time is over, the connection or its TLS fails, the answer is another status than 200 or too large.
    */
   async call(makeText: () => string, timeoutMs: number, signal?: AbortSignal): Promise<string> {
-    const post = (why: string): WebhookFailure => new WebhookFailure(`${this.#options.prefix}Post "${this.#target.url}": ${why}`);
+    const post = (why: string): WebhookFailure =>
+      new WebhookFailure(`${this.#options.prefix}Post "${this.#address(timeoutMs)}": ${why}`);
     const ended = new AbortController();
     const late = (): void => ended.abort(post(`${DEADLINE}: no answer within ${seconds(timeoutMs)} (timeoutSeconds)`));
     const gone = (): void => ended.abort(signal?.reason);
@@ -101,10 +102,16 @@ export class WebhookClient {
     }
   }
 
-  #send(text: string, timeoutMs: number, signal: AbortSignal): Promise<string> {
-    signal.throwIfAborted();
+  /** With how long it may take, as Kubernetes tells webhooks. */
+  #address(timeoutMs: number): URL {
     const url = new URL(this.#target.url);
     url.searchParams.set('timeout', seconds(timeoutMs));
+    return url;
+  }
+
+  #send(text: string, timeoutMs: number, signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
+    const url = this.#address(timeoutMs);
     return new Promise((resolve, reject) => {
       const headers = {
         'content-type': 'application/json',
