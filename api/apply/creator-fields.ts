@@ -23,7 +23,7 @@ export type SpeltKind = Pick<Kind, 'kind' | 'apiVersion' | 'message' | 'hasStatu
 const METADATA = 1;
 const MANAGED_FIELDS = 17;
 const [FIELDS, RAW] = [7, 1];
-const SUBRESOURCE = 8;
+const [VERSION, SUBRESOURCE] = [3, 8];
 
 /** The one entry without a set, and what the others name. */
 interface Found {
@@ -66,7 +66,7 @@ export function speltEntries(kind: SpeltKind, object: ApiObject): ManagedFieldsE
 }
 
 /** Undefined: there is nothing to spell out. */
-function findCreator({ hasStatus }: SpeltKind, bytes: Uint8Array): Found | 'several' | undefined {
+function findCreator({ hasStatus, apiVersion }: SpeltKind, bytes: Uint8Array): Found | 'several' | undefined {
   const object = new WireReader(bytes);
   while (object.next()) if (object.number === METADATA) break;
   if (object.number !== METADATA) return undefined;
@@ -76,9 +76,11 @@ function findCreator({ hasStatus }: SpeltKind, bytes: Uint8Array): Found | 'seve
   const others: string[] = [];
   while (reader.next()) {
     if (reader.number !== MANAGED_FIELDS) continue;
-    const set = setOf(reader.inner(), hasStatus);
+    const { set, version } = readEntry(reader.inner(), hasStatus);
     if (set !== undefined) others.push(set);
     else if (entry) return 'several';
+    // Its fields have the names of that version, which the object as it is here may not have.
+    else if (version !== apiVersion) return undefined;
     else entry = spanOf(reader);
   }
   if (!entry) return undefined;
@@ -87,20 +89,27 @@ function findCreator({ hasStatus }: SpeltKind, bytes: Uint8Array): Found | 'seve
 
 const spanOf = ({ tagStart, valueStart, valueEnd }: WireReader): Span => ({ tag: tagStart, start: valueStart, end: valueEnd });
 
-/** The set of an entry; "" for one that names nothing but a status, undefined for an entry without a set. */
-function setOf(entry: WireReader, hasStatus: boolean): string | undefined {
-  let [set, isOfStatus]: [Buffer | undefined, boolean] = [undefined, false];
+interface EntryRead {
+  /** Its set; "" for one that names nothing but a status, undefined for an entry without a set. */
+  readonly set: string | undefined;
+  /** The version of the API that it was written in. */
+  readonly version: string;
+}
+
+function readEntry(entry: WireReader, hasStatus: boolean): EntryRead {
+  let [set, isOfStatus, version]: [Buffer | undefined, boolean, string] = [undefined, false, ''];
   while (entry.next()) {
-    if (entry.number === FIELDS) {
+    if (entry.number === VERSION) version = entry.value().toString();
+    else if (entry.number === FIELDS) {
       const fields = entry.inner();
       set = fields.next() && fields.number === RAW ? (fields.value() as Buffer) : Buffer.alloc(0);
     } else if (entry.number === SUBRESOURCE) isOfStatus = entry.value().toString() === 'status';
   }
-  if (set === undefined) return undefined;
+  if (set === undefined) return { set, version };
   // Which is no field of the creator's.
-  return hasStatus && isOfStatus && set.toString('latin1', 0, STATUS.length) === STATUS && !set.includes('"f:metadata"')
-    ? ''
-    : set.toString();
+  const isStatusAlone =
+    hasStatus && isOfStatus && set.toString('latin1', 0, STATUS.length) === STATUS && !set.includes('"f:metadata"');
+  return { set: isStatusAlone ? '' : set.toString(), version };
 }
 
 const STATUS = '{"f:status":';
