@@ -141,6 +141,13 @@ const observations: Readonly<Record<string, Observation>> = {
     path: 'status.attachmentMetadata.a',
     shown: { attachmentMetadata: { a: 'b' } },
   },
+  // The server fills in times that are not said.
+  CertificateSigningRequest: {
+    ...conditions,
+    status: {
+      conditions: [{ ...condition, lastUpdateTime: '2026-01-01T00:00:00Z', lastTransitionTime: '2026-01-01T00:00:00Z' }],
+    },
+  },
   PersistentVolume: { status: { reason: 'Tested' }, field: 'reason', path: 'status.reason', shown: { reason: 'Tested' } },
 };
 

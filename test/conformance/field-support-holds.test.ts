@@ -32,7 +32,7 @@ const samples: Readonly<Record<string, unknown>> = {
 function sampleOf(field: protobuf.Field, support: FieldSupport): unknown {
   const nothing = (support.support === 'works' ? undefined : support.unless) ?? [false, ''];
   const single = (): unknown => {
-    if (messageBelow(field)) return beside[field.name] ?? {};
+    if (messageBelow(field)) return besideOf(field) ?? {};
     if (field.type === 'bool') return !nothing.includes(true);
     if (field.type === 'string') return 'something';
     if (field.type.startsWith('int')) return nothing.includes(1) ? 2 : 1;
@@ -74,8 +74,19 @@ const beside: Readonly<Record<string, object>> = {
   volumeMounts: { readOnly: true },
 };
 
+/** The same, by what the message is. */
+const besideOfType: Readonly<Record<string, object>> = {
+  PodAffinityTerm: { labelSelector: {} },
+  WeightedPodAffinityTerm: { podAffinityTerm: { labelSelector: {} } },
+  TopologySpreadConstraint: { labelSelector: {} },
+};
+
+const besideOf = (field: protobuf.Field): object | undefined =>
+  beside[field.name] ?? besideOfType[typeOf(field).split('.').at(-1) ?? ''];
+
 function nest(field: protobuf.Field, inner: unknown): unknown {
-  const whole = beside[field.name] === undefined ? inner : { ...beside[field.name], ...(inner as object) };
+  const other = besideOf(field);
+  const whole = other === undefined ? inner : { ...other, ...(inner as object) };
   return { [field.name]: field.repeated ? [whole] : whole };
 }
 

@@ -38,6 +38,7 @@ async function follow(server: RunningServer) {
   const informer = createInformer({
     name: 'configmaps',
     client: client.configMaps,
+    scope: { namespace: 'default' },
     backoff: { maxMs: 200 },
     logger,
   });

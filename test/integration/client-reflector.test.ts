@@ -48,6 +48,7 @@ function follow(client: Client) {
   const reflector = createReflector<ConfigMap>({
     name: 'configmaps',
     client: client.configMaps,
+    scope: { namespace: 'default' },
     backoff: { initialMs: 20, maxMs: 200 },
     logger,
     sink: {

@@ -69,7 +69,7 @@ test.each([
   ['DELETE', `${path}/etcd-0`, 405],
   ['GET', `${path}?watch=true`, 405],
   ['GET', '/api/v1/watch/componentstatuses', 405],
-  ['GET', '/api/v1/namespaces/default/componentstatuses', 405],
+  ['GET', '/api/v1/namespaces/default/componentstatuses', 404],
   ['GET', `${path}/etcd-0/status`, 405],
 ])('%s %s is refused with %i', async (method, where, code) => {
   const answer = await ask(where, { method });

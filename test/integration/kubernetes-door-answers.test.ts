@@ -52,8 +52,10 @@ describe('an answer of more than 128 KiB', () => {
 it('a smaller answer, and a watch, are never compressed', async () => {
   const small = await ask(`${maps}/small`, { headers: gzip });
   expect(small.headers['content-encoding']).toBeUndefined();
-  const watch = await ask('/api/v1/configmaps?watch=1&timeoutSeconds=1', { headers: gzip });
-  expect([watch.headers['content-encoding'], watch.text.split('\n').length]).toEqual([undefined, 8]);
+  const there = (await ask(maps)).json.items.length;
+  expect(there).toBeGreaterThan(1);
+  const watch = await ask(`${maps}?watch=1&timeoutSeconds=1`, { headers: gzip });
+  expect([watch.headers['content-encoding'], watch.text.split('\n').length]).toEqual([undefined, there + 1]);
 });
 
 it('a body that is compressed is read by no kind of request', async () => {

@@ -65,9 +65,10 @@ describe('the package that npm pack makes', () => {
   it('is small: source maps and what only tests need stay outside', () => {
     // Of it 0.1 and 0.5 MB are the libraries for kinds of users' own: CEL, and patterns in linear time; 0.03 and 0.2 MB
     // are admission policies and webhooks; 0.07 and 0.37 MB the door for Kubernetes' clients with OpenAPI, ws and SPDY.
+    // 0.06 and 0.23 MB are extension servers, webhooks that convert, fields of managers, and Kubernetes' warnings.
     // A kind takes some 4 and 30 KB: its message, types, rules and documentation.
-    expect(packed.size).toBeLessThan(2_800_000);
-    expect(packed.unpackedSize).toBeLessThan(12_620_000);
+    expect(packed.size).toBeLessThan(2_890_000);
+    expect(packed.unpackedSize).toBeLessThan(13_000_000);
   });
 
   it('is made of a fresh build, and runs no script when it is installed', async () => {

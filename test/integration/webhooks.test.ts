@@ -370,7 +370,7 @@ it('conditions that do not compile are refused with the configuration', async ()
   const asked = register('Validating', allow, {
     matchConditions: [{ name: 'a', expression: "authorizer.path('/').check('x')" }],
   });
-  await expect(asked).rejects.toThrow('compare request.userInfo');
+  await expect(asked).rejects.toThrow('must evaluate to bool');
 });
 
 it('calls, refusals and failures are measured by webhook', async () => {
