@@ -3,6 +3,7 @@ import { splitCertificates } from '../api/meta/authority.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { listenBesides } from './advertise.ts';
 import { ConnectionBounds, type ListenerLimits } from './connections/connection-bounds.ts';
+import type { Keepalive } from './connections/keepalive.ts';
 import type { TlsOptions } from './connections/tls.ts';
 import { type HttpListener, type HttpListenerOptions, openHttpListener } from './http/http-listener.ts';
 import type { ServerPki } from './pki/pki.ts';
@@ -27,6 +28,7 @@ interface ListenersInput {
   readonly metrics: MetricsRegistry;
   readonly tls?: Partial<TlsOptions> | undefined;
   readonly listenerLimits?: Partial<ListenerLimits> | undefined;
+  readonly keepalive?: Keepalive | undefined;
   readonly listen: string;
   readonly kubernetesListen?: string | undefined;
   readonly kubernetesMayLack?: boolean | undefined;
@@ -67,7 +69,8 @@ export async function openListeners(input: ListenersInput, signal: AbortSignal):
     log.info({ address: besides }, 'the API server is listening for other machines');
     return true;
   };
-  const forHttp = { certificates, door: api.door, arrivals: api.arrivals, bounds, tls: input.tls, advertise, log };
+  const { tls, keepalive } = input;
+  const forHttp = { certificates, door: api.door, arrivals: api.arrivals, bounds, keepalive, tls, advertise, log };
   const http = await openForKubernetes(input, forHttp).catch(async (error: unknown) => {
     endRenewals();
     await listener.drain(0);

@@ -13,9 +13,9 @@ export type { ClientLimits } from './limits/client-limits.ts';
 
 import type { ArrivalLimits } from './connections/arrivals.ts';
 import type { ListenerLimits } from './connections/connection-bounds.ts';
+import type { Keepalive } from './connections/keepalive.ts';
 import type { TlsOptions } from './connections/tls.ts';
 import type { NamespaceLimits } from './registry/namespace-ledger.ts';
-import type { Keepalive } from './rpc/grpc-server.ts';
 import type { ItemStreamLimits } from './rpc/item-stream.ts';
 import type { LostNodeSeconds } from './served-kinds.ts';
 import type { ListLimits } from './verbs/list-gate.ts';

@@ -31,7 +31,11 @@ export class HttpCall implements TransportCall {
 
   get isCancelled(): boolean {
     // Node ends the answer of a stream that its client resets, and so calls it finished.
-    if ('stream' in this.#request) return this.#request.stream.aborted;
+    if ('stream' in this.#request) {
+      const { stream } = this.#request;
+      // The answer to a HEAD has no body, so Node has ended it from the start, and never calls it aborted.
+      return stream.aborted || (this.#request.method === 'HEAD' && stream.destroyed && !this.#response.writableEnded);
+    }
     return this.#response.destroyed && !this.#response.writableFinished;
   }
 

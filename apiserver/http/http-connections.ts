@@ -3,6 +3,7 @@ import type { Http2SecureServer, Http2ServerResponse, ServerHttp2Session, Server
 import type { Socket } from 'node:net';
 import type { Arrivals } from '../connections/arrivals.ts';
 import { type ConnectionBounds, DoorConnections } from '../connections/connection-bounds.ts';
+import { defaultKeepalive, endWhenSilent, type Keepalive } from '../connections/keepalive.ts';
 
 /** A connection without a request is closed after it; Kubernetes' clients keep theirs for 90 s. */
 const idleMs = 180_000;
@@ -19,12 +20,16 @@ type Response = ServerResponse | Http2ServerResponse;
 export interface ConnectionsOptions {
   readonly bounds: ConnectionBounds;
   readonly arrivals: Arrivals;
+  readonly keepalive: Keepalive | undefined;
   /** Serves a request to switch the protocol of its connection. */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void;
 }
 
 /** The connections of the door for Kubernetes' clients, and what their requests may do to them. */
-export function boundConnections(server: Http2SecureServer, { bounds, arrivals, upgrade }: ConnectionsOptions): DoorConnections {
+export function boundConnections(
+  server: Http2SecureServer,
+  { bounds, arrivals, keepalive = defaultKeepalive, upgrade }: ConnectionsOptions,
+): DoorConnections {
   const waiting = new WeakMap<Socket, WaitingAnswers>();
   const connections = new DoorConnections(bounds, {
     events: server,
@@ -39,7 +44,11 @@ export function boundConnections(server: Http2SecureServer, { bounds, arrivals, 
     if (!socket.destroyed) upgrade(request, socket, head);
   });
   const unread = new UnreadAnswers();
-  server.on('session', (session: ServerHttp2Session) => session.setTimeout(sessionIdleMs, () => session.close()));
+  server.on('session', (session: ServerHttp2Session) => {
+    session.setTimeout(sessionIdleMs, () => session.close());
+    const incoming = connections.of(session.socket as Socket);
+    if (incoming) endWhenSilent(session, incoming.socket, keepalive, () => incoming.close());
+  });
   server.on('stream', (stream: ServerHttp2Stream) => arrivals.follow(stream));
   server.on('request', (request, response) => {
     unread.follow(response);

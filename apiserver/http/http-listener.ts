@@ -6,12 +6,14 @@ import {
   Http2ServerResponse,
   type OutgoingHttpHeaders,
   type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { listenBesides } from '../advertise.ts';
 import type { Arrivals } from '../connections/arrivals.ts';
 import type { ConnectionBounds } from '../connections/connection-bounds.ts';
+import type { Keepalive } from '../connections/keepalive.ts';
 import { contextOf, defaultTls, sessionOptions, type TlsOptions, tlsContext } from '../connections/tls.ts';
 import type { HeldCertificates, ServingIdentity } from '../pki/held-certificates.ts';
 import { mostHeaderBytes, mostHeaders } from './check-request.ts';
@@ -25,6 +27,8 @@ export interface HttpListenerOptions {
   readonly door: LazyDoor;
   readonly bounds: ConnectionBounds;
   readonly arrivals: Arrivals;
+  /** When a silent connection of HTTP/2 is given up. */
+  readonly keepalive?: Keepalive | undefined;
   readonly tls?: Partial<TlsOptions> | undefined;
   /** Under which others reach the server: it listens there, too, where the address is this machine's. */
   readonly advertise?: string | undefined;
@@ -44,12 +48,12 @@ const handshakeMs = 10_000;
 
 /** Listens for HTTP/1.1 and HTTP/2, over TLS alone. Rejects where the address cannot be had. */
 export async function openHttpListener(options: HttpListenerOptions): Promise<HttpListener> {
-  const { listen, certificates, door, bounds, arrivals, advertise, log } = options;
+  const { listen, certificates, door, bounds, arrivals, keepalive, advertise, log } = options;
   const tls = { ...defaultTls, ...options.tls };
   const server = createServer(certificates.serving(), door, tls);
   const connections = new OpenConnections(server);
   const bounded = boundConnections(server, {
-    ...{ bounds, arrivals },
+    ...{ bounds, arrivals, keepalive },
     upgrade: (request, socket, head) => door.upgrade(request, socket, head),
   });
   const endRenewals = certificates.observe(() => server.setSecureContext(contextOf(certificates.serving(), tlsContext(tls))));
@@ -88,7 +92,8 @@ export async function openHttpListener(options: HttpListenerOptions): Promise<Ht
 
 /**
  * Node's own tells nothing of its end; the door asks every answer, of both versions, in the same way. This one also
- * waits for no trailers, which would cost each answer a frame and two turns through the library.
+ * tells of it where a HEAD was not answered yet, and waits for no trailers, which would cost each answer a frame and
+ * two turns through the library.
  */
 class Http2Answer extends Http2ServerResponse {
   static {
@@ -97,6 +102,14 @@ class Http2Answer extends Http2ServerResponse {
       get(this: Http2Answer) {
         return this.stream.destroyed;
       },
+    });
+  }
+
+  constructor(stream: ServerHttp2Stream & { readonly headRequest?: boolean }) {
+    super(stream);
+    // Behind Node's own listener, which waits for the answer to a HEAD, though that may never be given.
+    stream.once('close', () => {
+      if (stream.headRequest && !this.writableEnded) this.emit('close');
     });
   }
 

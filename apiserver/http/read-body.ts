@@ -46,7 +46,8 @@ const tooLarge = (): ApiError =>
   });
 
 function collect({ request, response, arrivals }: BodyWay): Promise<Buffer> {
-  if (response.destroyed) return Promise.reject(callCancelled());
+  // When a connection breaks, its requests end before its answers, and none tells of its end twice.
+  if (response.destroyed || request.destroyed) return Promise.reject(callCancelled());
   // The client has been authenticated, and may begin.
   if (/^100-continue$/i.test(request.headers.expect ?? '')) response.writeContinue();
   return new Promise((resolve, reject) => {

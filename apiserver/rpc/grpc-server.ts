@@ -1,5 +1,6 @@
 import { Server } from '@grpc/grpc-js';
 import type { Arrivals } from '../connections/arrivals.ts';
+import { defaultKeepalive, type Keepalive } from '../connections/keepalive.ts';
 import { refuseMalformed } from './malformed-calls.ts';
 
 /** Objects have at most 1.5 MiB; the rest is room for JSON and what stands around them. */
@@ -9,14 +10,6 @@ const MAX_RECEIVE_BYTES = 4 * 1024 * 1024;
  * written as \\u0001.
  */
 const MAX_SEND_BYTES = 12 * 1024 * 1024;
-
-/** When a silent connection is given up: a ping after so long without traffic, and so long for its answer. */
-export interface Keepalive {
-  readonly timeMs: number;
-  readonly timeoutMs: number;
-}
-
-const defaultKeepalive: Keepalive = { timeMs: 30_000, timeoutMs: 15_000 };
 
 /** A server that notices dead peers and bounds messages; `listener/` bounds the rest. */
 export function createGrpcServer(arrivals: Arrivals, keepalive: Keepalive = defaultKeepalive): Server {

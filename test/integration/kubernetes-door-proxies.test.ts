@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectHttp2, constants } from 'node:http2';
 import { createServer as createTlsServer, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -161,6 +161,20 @@ describe('a proxy', () => {
     for await (const piece of stream) text += piece;
     session.close();
     expect(JSON.parse(text)).toMatchObject({ method: 'DELETE', url: '/x', body: 'of unknown length' });
+  });
+
+  it('lets go of a HEAD that its client resets before it is answered', async () => {
+    let isLeft: Promise<unknown> | undefined;
+    answer = (message) => {
+      isLeft = once(message.socket, 'close');
+    };
+    const { ca, cert, key } = server.admin;
+    const session = connectHttp2(`https://${server.info.kubernetes}`, { ca: ca!, cert: cert!, key: key! });
+    const stream = session.request({ ':method': 'HEAD', ':path': `${places()[0]}/x` });
+    await expect.poll(() => isLeft !== undefined).toBe(true);
+    stream.close(constants.NGHTTP2_CANCEL);
+    await isLeft;
+    session.destroy();
   });
 
   it('reaches a pod over TLS whatever its certificate', async () => {
