@@ -26,6 +26,11 @@ export function endWhenSilent(
     timer = setTimeout(then, ms).unref();
   };
   const ask = (): void => {
+    // A session that was destroyed while such a write goes on does not close, and takes no ping.
+    if (session.destroyed) {
+      end();
+      return;
+    }
     const before = socket.bytesRead;
     // Whatever else it says shows as well that it lives.
     session.ping(() => {});
