@@ -17,6 +17,8 @@ export interface ListenerLimits extends ConnectionLimits {
   readonly handshakeMs: number;
   /** How long a client may take after its handshake to begin with HTTP. */
   readonly prefaceMs: number;
+  /** How long a client may take for the end of an answer, over HTTP. */
+  readonly answerMs: number;
   /**
    * New connections in a second from one address, in the long run: a handshake costs about a millisecond of the one
    * thread.
@@ -33,6 +35,7 @@ export const defaultListenerLimits: ListenerLimits = {
   ...defaultConnectionLimits,
   handshakeMs: 10_000,
   prefaceMs: 10_000,
+  answerMs: 30_000,
   rate: 100,
   burst: 1_000,
   streams: defaultUnknownStreamLimits,

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2SecureServer, Http2ServerResponse, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Arrivals } from '../connections/arrivals.ts';
@@ -11,9 +11,9 @@ const idleMs = 180_000;
 const sessionIdleMs = 30 * 60_000;
 /** Requests of one connection of HTTP/1.1 that wait for their answers. */
 const mostPipelined = 50;
-/** So long a client may take for the end of an answer. */
-const takeMs = 30_000;
-const sweepMs = 10_000;
+
+/** How many looks there are in the time that a client may take. */
+const SWEEPS = 3;
 
 type Response = ServerResponse | Http2ServerResponse;
 
@@ -43,7 +43,7 @@ export function boundConnections(
     if ((waiting.get(socket)?.size ?? 0) > 0) socket.destroy();
     if (!socket.destroyed) upgrade(request, socket, head);
   });
-  const unread = new UnreadAnswers();
+  const unread = new UnreadAnswers(bounds.limits.answerMs);
   server.on('session', (session: ServerHttp2Session) => {
     session.setTimeout(sessionIdleMs, () => session.close());
     const incoming = connections.of(session.socket as Socket);
@@ -107,16 +107,30 @@ class WaitingAnswers {
   }
 }
 
+/**
+ * An answer of HTTP/1.1 whose turn has not come ends nothing by its own end. With many bytes behind an answer that goes
+ * on, as of a watch, Node stops reading the connection, and would not see that its client has gone.
+ */
+function endUnread(response: Response): void {
+  if (response instanceof ServerResponse && !response.socket) response.req.socket.destroy();
+  else response.destroy();
+}
+
 /** Ends answers that are complete and that the client does not take. */
 class UnreadAnswers {
   /** Since when each is complete; 0 for one that is still made. */
   readonly #open = new Map<Response, number>();
+  readonly #takeMs: number;
   #timer: NodeJS.Timeout | undefined;
+
+  constructor(takeMs: number) {
+    this.#takeMs = takeMs;
+  }
 
   follow(response: Response): void {
     this.#open.set(response, 0);
     response.once('close', () => this.#open.delete(response));
-    this.#timer ??= setTimeout(() => this.#sweep(), sweepMs).unref();
+    this.#timer ??= this.#later();
   }
 
   #sweep(): void {
@@ -124,8 +138,12 @@ class UnreadAnswers {
     for (const [response, since] of this.#open) {
       if (!response.writableEnded) continue;
       if (since === 0) this.#open.set(response, now);
-      else if (now - since > takeMs) (response as ServerResponse).destroy();
+      else if (now - since > this.#takeMs) endUnread(response);
     }
-    this.#timer = this.#open.size > 0 ? setTimeout(() => this.#sweep(), sweepMs).unref() : undefined;
+    this.#timer = this.#open.size > 0 ? this.#later() : undefined;
+  }
+
+  #later(): NodeJS.Timeout {
+    return setTimeout(() => this.#sweep(), this.#takeMs / SWEEPS).unref();
   }
 }

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
-import { askDoor, charged, nothing, sumOf } from './door-attacker.ts';
+import { askDoor, attackHttp1, charged, nothing, sumOf } from './door-attacker.ts';
 
 // What calls of the HTTP door become when their connection ends, or their client does not go on.
 const metrics = new MetricsRegistry();
@@ -13,7 +13,12 @@ const REQUESTS = 40;
 let server: RunningServer;
 
 beforeAll(async () => {
-  server = await startServer({ metrics, kubernetesListen: '127.0.0.1:0', keepalive: { timeMs: 300, timeoutMs: 300 } });
+  server = await startServer({
+    metrics,
+    kubernetesListen: '127.0.0.1:0',
+    keepalive: { timeMs: 300, timeoutMs: 300 },
+    listenerLimits: { answerMs: 600 },
+  });
   // Loads the code of the door.
   expect((await askDoor(server, maps)).code).toBe(200);
 });
@@ -89,4 +94,19 @@ it('a client that says nothing and answers pings keeps its watch', async () => {
   await expect.poll(() => pings, { timeout: 20_000 }).toBeGreaterThan(3);
   expect([watch.closed, session.closed]).toEqual([false, false]);
   session.destroy();
+});
+
+it('a watch ends with its connection though many answers wait behind it', async () => {
+  const attacker = await attackHttp1(server);
+  const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const before = sumOf(metrics, 'apiserver_request_total');
+  const served = () => sumOf(metrics, 'apiserver_request_total') - before;
+  // More bytes than Node keeps for a connection before it stops reading it, which it does with the next request.
+  attacker.send(Buffer.from(`${ask(`${maps}?watch=1`)}${ask('/openapi/v3').repeat(9)}`));
+  await expect.poll(served).toBe(9);
+  attacker.send(Buffer.from(ask('/openapi/v3')));
+  await expect.poll(served).toBe(10);
+  expect(charged(metrics).streams).toBe(1);
+  attacker.socket.destroy();
+  await expect.poll(() => charged(metrics), { timeout: 20_000 }).toEqual(nothing);
 });
