@@ -4,7 +4,6 @@ import { type BulkWrite, type Client, connect, type JsonObject } from '../../cli
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { killProcess, startServerProcess } from './server-process.ts';
 
-/** The first 16 addresses are given to Services that name them only: the fixed ones of the tests are among those. */
 const serviceRanges = { serviceCidr: '10.60.0.0/24', nodePorts: '31000-31009', clusterCidr: '10.70.0.0/16' };
 /** BERTH_CHAOS=long kills more often. */
 const kills = process.env.BERTH_CHAOS === 'long' ? 10 : 1;
@@ -45,6 +44,12 @@ async function countAddresses(client: Client): Promise<number> {
   return all.length;
 }
 
+/** Which address is given to a Service that names none is up to chance: one that none of them has. */
+async function freeAddress(client: Client): Promise<string> {
+  const taken = new Set((await listServices(client)).map(({ spec }) => spec?.clusterIP));
+  return Array.from({ length: 200 }, (_, i) => `10.60.0.${50 + i}`).find((address) => !taken.has(address))!;
+}
+
 async function removeAll(client: Client): Promise<void> {
   const items = await listServices(client);
   await Promise.all(
@@ -77,18 +82,14 @@ test('creates at once, unary and on streams of several clients, never get one ad
 
 test('an address or port that a service names is its own, and others are told who has it', async () => {
   const { services } = server.client;
-  await services.create(serviceOf('named', { ...nodePort(31_005), clusterIP: '10.60.0.7' }));
-  const taken =
-    'Service default/other is invalid: spec.clusterIPs[0]: invalid value "10.60.0.7": is taken by the service "default/named"';
-  expect(await messageOf(services.create(serviceOf('other', { clusterIP: '10.60.0.7' })))).toContain(
-    taken.slice(taken.indexOf('spec.')),
-  );
+  const clusterIP = await freeAddress(server.client);
+  await services.create(serviceOf('named', { ...nodePort(31_005), clusterIP }));
+  const taken = `spec.clusterIPs[0]: invalid value "${clusterIP}": is taken by the service "default/named"`;
+  expect(await messageOf(services.create(serviceOf('other', { clusterIP })))).toContain(taken);
   expect(await messageOf(services.create(serviceOf('other', nodePort(31_005))))).toContain(
     'is taken by the service "default/named"',
   );
-  expect(await messageOf(services.create(serviceOf('other', { clusterIP: '10.60.0.7' }), { dryRun: ['All'] }))).toContain(
-    'is taken by',
-  );
+  expect(await messageOf(services.create(serviceOf('other', { clusterIP }), { dryRun: ['All'] }))).toContain('is taken by');
   expect(await messageOf(services.create(serviceOf('other', { clusterIP: '10.61.0.1' })))).toContain(
     'is outside of the addresses of services, 10.60.0.0/24',
   );
@@ -96,7 +97,7 @@ test('an address or port that a service names is its own, and others are told wh
     'is outside of the node ports of services, 31000-31009',
   );
   await services.delete(key('named'));
-  await services.create(serviceOf('other', { ...nodePort(31_005), clusterIP: '10.60.0.7' }));
+  await services.create(serviceOf('other', { ...nodePort(31_005), clusterIP }));
 });
 
 test('a dry run shows numbers and holds none', async () => {
@@ -186,15 +187,16 @@ test('external addresses within the ranges of services and of pods are refused, 
 });
 
 test('writes of one stream that need each other’s addresses see them given and taken', async () => {
+  const clusterIP = await freeAddress(server.client);
   const writes: BulkWrite[] = [
-    { verb: 'create', kind: 'Service', object: serviceOf('x', { clusterIP: '10.60.0.9' }) as JsonObject },
-    { verb: 'create', kind: 'Service', object: serviceOf('y', { clusterIP: '10.60.0.9' }) as JsonObject },
+    { verb: 'create', kind: 'Service', object: serviceOf('x', { clusterIP }) as JsonObject },
+    { verb: 'create', kind: 'Service', object: serviceOf('y', { clusterIP }) as JsonObject },
   ];
   const errors: string[] = [];
   for await (const { error } of server.client.objects.bulk(writes)) if (error) errors.push(error.message);
   expect(errors, errors.join('\n')).toHaveLength(1);
   // Items of different objects have no order among each other.
-  const made = (await listServices(server.client)).find(({ spec }) => spec?.clusterIP === '10.60.0.9')?.metadata?.name;
+  const made = (await listServices(server.client)).find(({ spec }) => spec?.clusterIP === clusterIP)?.metadata?.name;
   expect(['x', 'y']).toContain(made);
   expect(errors[0]).toContain(`is taken by the service "default/${made}"`);
 });
