@@ -10,6 +10,8 @@ import { formatMetrics, MetricsRegistry } from '../../api/metrics/index.ts';
 import { query, read, service, slice, upstreamAnswer } from '../builders/names.ts';
 
 const run = promisify(execFile);
+/** The thread tells its figures once a second; how soon that is seen is up to the load. */
+const patience = { timeout: 10_000 };
 const local = '127.0.0.1';
 const cleanups: (() => Promise<unknown> | unknown)[] = [];
 const crowd = Array.from({ length: 200 }, (_, n) => `192.0.2.${n}`);
@@ -121,7 +123,7 @@ describe("the resolver's thread", () => {
     expect((await dig(port, 'db.shop.svc.cluster.local')).sort()).toEqual(['10.42.0.1', '10.42.0.2']);
     expect(await dig(port, '-x', '10.43.0.1')).toEqual(['web.shop.svc.cluster.local.']);
     apply([{ kind: 'set-service', service: service('shop/web', '10.43.0.9') }]);
-    await vi.waitFor(async () => expect(await dig(port, 'web.shop.svc.cluster.local')).toEqual(['10.43.0.9']));
+    await vi.waitFor(async () => expect(await dig(port, 'web.shop.svc.cluster.local')).toEqual(['10.43.0.9']), patience);
   });
 
   it('refuses an address that is not there, and a domain that is none, with the reason', async () => {
@@ -161,7 +163,10 @@ describe('names of others', () => {
     expect(await dig(port, 'www.example.test')).toEqual(['192.0.2.1']);
     expect(await dig(port, 'www.example.test.shop.svc.cluster.local')).toEqual(['www.example.test.', '192.0.2.1']);
     expect(formatMetrics(metrics, 'prometheus')).toContain('berth_agent_names_answers_total{kind="search",rcode="NOERROR"} 1');
-    await vi.waitFor(() => expect(formatMetrics(metrics, 'prometheus')).toMatch(/names_upstream_duration_seconds_count [1-9]/));
+    await vi.waitFor(
+      () => expect(formatMetrics(metrics, 'prometheus')).toMatch(/names_upstream_duration_seconds_count [1-9]/),
+      patience,
+    );
   });
 
   it('come over TCP where UDP is too small, on both sides', async () => {
@@ -215,11 +220,11 @@ describe('names of others', () => {
     const { port, setResolvConf } = await start({ onLoop: (server) => loops.push(server) });
     const { port: between } = await startDnsmasq(`--server=${local}#${port}`);
     setResolvConf(`nameserver ${local}@${between}\n`);
-    await vi.waitFor(() => expect(loops).toEqual([local]));
+    await vi.waitFor(() => expect(loops).toEqual([local]), patience);
     const { stdout } = await run('dig', [`@${local}`, '-p', String(port), 'x.other.test']);
     expect(stdout).toContain('SERVFAIL');
     setResolvConf(`nameserver ${local}@${port}\n`);
-    await vi.waitFor(() => expect(loops).toEqual([local, local]));
+    await vi.waitFor(() => expect(loops).toEqual([local, local]), patience);
   });
 });
 
@@ -231,7 +236,7 @@ describe('bounds of clients', () => {
     let answers = 0;
     socket.on('message', () => answers++);
     for (let n = 0; n < 200; n++) socket.send(query('web.shop.svc.cluster.local', 'A', { id: n }), port, local);
-    await vi.waitFor(() => expect(formatMetrics(metrics, 'prometheus')).toMatch(/dropped_total{reason="rate"} [1-9]/));
+    await vi.waitFor(() => expect(formatMetrics(metrics, 'prometheus')).toMatch(/dropped_total{reason="rate"} [1-9]/), patience);
     await delay(500);
     expect(answers).toBeLessThan(100);
     expect(await dig(port, 'web.shop.svc.cluster.local')).toEqual(['10.43.0.1']);
@@ -252,9 +257,9 @@ describe('bounds of clients', () => {
     cleanups.push(() => open.forEach((socket) => void socket.destroy()));
     let closed = 0;
     for (const socket of open) socket.on('error', () => {}).on('close', () => closed++);
-    await vi.waitFor(() => expect(closed).toBe(8));
+    await vi.waitFor(() => expect(closed).toBe(8), patience);
     for (const socket of open) socket.destroy();
-    await vi.waitFor(async () => expect(await dig(port, '+tcp', 'web.shop.svc.cluster.local')).toEqual(['10.43.0.1']));
+    await vi.waitFor(async () => expect(await dig(port, '+tcp', 'web.shop.svc.cluster.local')).toEqual(['10.43.0.1']), patience);
   });
 
   it('close a connection that is silent for ten seconds', async () => {
