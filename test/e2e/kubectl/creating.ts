@@ -84,7 +84,8 @@ export function creating(into: (namespace: string) => Promise<Kubectl>): void {
     expect(await k.fails('create configmap three')).toMatch(
       /configmaps "three" is forbidden: exceeded quota: most, requested: configmaps=1, used: configmaps=3, limited: configmaps=3/,
     );
-    expect(await k.ok('describe quota most')).toMatch(/\nconfigmaps +3 +3\npods +0 +10\n/);
+    // What is used is written into the status behind the creates that it counts.
+    await expect.poll(() => k.ok('describe quota most'), { timeout: 30_000 }).toMatch(/\nconfigmaps +3 +3\npods +0 +10\n/);
     expect(await k.ok('create poddisruptionbudget most --selector=app=web --min-available=50%')).toBe(
       'poddisruptionbudget.policy/most created\n',
     );
