@@ -17,7 +17,7 @@ export interface RightsOfUsers {
 /** The call behind a write, as dynamic admission knows it. */
 export interface AdmittedCall {
   readonly identity: Identity;
-  /** Answers what users may; absent: nobody can ask. */
+  /** Decides what users may do; absent where rights cannot be checked. */
   readonly authorizer?: RightsOfUsers | undefined;
   /** Aborts when the caller is gone; absent: never. */
   readonly signal?: AbortSignal | undefined;

@@ -35,7 +35,7 @@ const setSchema = (operations: JsonObject[]): Promise<unknown> =>
     })),
   );
 
-it('they get it, once, of nobody; what they say themselves, and a default that went, stays', async () => {
+it('each gets it once, without a field manager; its own values and removed defaults stay', async () => {
   for (let i = 0; i < count; i++) await server.client.objects.create(kind, cronTab(`c${i}`), { namespace: 'default' });
   const own = { ...cronTab('own'), spec: { cronSpec: '* * * * *', image: 'mine' } };
   await server.client.objects.create(kind, own, { namespace: 'default' });

@@ -47,7 +47,7 @@ describe('objects of several versions', () => {
     expect(storedVersionOf(await untouched.stored(bytesOf(), v1, bytesOf()))).toBe('');
   });
 
-  it('are converted once for all that want them at the same time, and later for nobody', async () => {
+  it('are converted once, for all readers at the same time and for later ones', async () => {
     const convert = converter();
     const of = objects(convert);
     const one = entry(bytesOf());
