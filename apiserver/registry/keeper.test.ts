@@ -60,7 +60,7 @@ it('looks once at a key that changes several times meanwhile, and never twice at
   expect(seen).toEqual(['a', 'a']);
 });
 
-it('looks at what was there before it, and waits after a write', async () => {
+it('looks at what was there before it, and lets a key rest after a write, while it looks at others', async () => {
   const seen: string[] = [];
   const { keeper, hands } = start(
     async (key) => {
@@ -72,10 +72,16 @@ it('looks at what was there before it, and waits after a write', async () => {
   keeper.wake('a');
   keeper.wake('b');
   await settled();
-  expect([seen, hands.waiting.map(({ ms }) => ms)]).toEqual([['a'], [7]]);
-  hands.go();
+  expect([seen, hands.waiting.map(({ ms }) => ms)]).toEqual([
+    ['a', 'b'],
+    [7, 7],
+  ]);
+  keeper.wake('a');
   await settled();
   expect(seen).toEqual(['a', 'b']);
+  hands.go();
+  await settled();
+  expect(seen).toEqual(['a', 'b', 'a']);
 });
 
 it('tries again later each time what fails, and soon what another write came before', async () => {

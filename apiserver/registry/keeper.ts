@@ -24,7 +24,7 @@ export interface KeeperOptions {
   sync(key: string): Promise<boolean>;
   /** How many keys are looked at at once (1). */
   readonly workers?: number;
-  /** A pause after each write (0): another writer of the object and this one do not keep the server busy. */
+  /** How long a key rests after a write (0): another writer of the object and this one do not keep the server busy. */
   readonly paceMs?: number;
   readonly clock?: StorageClock;
   readonly log: Logger;
@@ -90,10 +90,10 @@ export class Keeper {
         await new Promise<void>((resolve) => this.#waiting.push(resolve));
         continue;
       }
+      let restMs = 0;
       try {
-        const wrote = await sync(key);
+        if (await sync(key)) restMs = paceMs;
         retryMs = firstRetryMs;
-        if (wrote && paceMs > 0) await pause(paceMs, clock, signal);
       } catch (error) {
         this.#due.add(key);
         if (isConflict(error) || isNotFound(error) || isAlreadyExists(error)) await pause(conflictRetryMs, clock, signal);
@@ -102,14 +102,18 @@ export class Keeper {
           await pause(retryMs, clock, signal);
           retryMs = Math.min(2 * retryMs, mostRetryMs);
         }
-      } finally {
-        this.#busy.delete(key);
-        if (this.#due.has(key)) this.#waiting.shift()?.();
       }
+      if (restMs > 0) void pause(restMs, clock, signal).then(() => this.#release(key));
+      else this.#release(key);
     }
   }
 
-  /** A key that is due and not under way. */
+  #release(key: string): void {
+    this.#busy.delete(key);
+    if (this.#due.has(key)) this.#waiting.shift()?.();
+  }
+
+  /** A key that is due, and neither under way nor at rest. */
   #take(): string | undefined {
     for (const key of this.#due) {
       if (this.#busy.has(key)) continue;
