@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { APIService, CustomResourceDefinition } from '../../api/generated/types.ts';
 import { apiServiceName, automanagedLabel, localCondition } from '../../api/kinds/api-service/meaning.ts';
 import { isEstablished, servedVersionsOf } from '../../api/kinds/custom-resource-definition/meaning.ts';
@@ -7,6 +6,7 @@ import { secondsTimestamp } from '../../api/meta/time.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { cloneObject } from '../registry/clone-object.ts';
 import { createObject } from '../registry/create.ts';
+import { Keeper } from '../registry/keeper.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { nextVersion } from '../registry/next-version.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -22,11 +22,11 @@ export interface LocalServicesOptions {
   readonly clock?: StorageClock;
 }
 
-/** After a write, so that another writer of the object and this one do not keep the server busy. */
-const restMs = 1_000;
-const mostRetryMs = 60_000;
-/** Writes under way at once. */
-const mostWrites = 32;
+const what = 'the APIServices of served groups';
+/** After a write, so that another writer of the object and this server do not keep each other busy. */
+const paceMs = 1_000;
+/** Objects that are looked at at once, so that their writes share commits. */
+const workers = 32;
 
 /**
  * Keeps an APIService for each version of each group that the server serves itself: made when it is missing, restored
@@ -41,12 +41,8 @@ export class LocalServices {
   /** What each established definition serves, and how many definitions serve it: the names of objects. */
   readonly #ofDefinition = new Map<string, ReadonlyMap<string, LocalService>>();
   readonly #counts = new Map<string, { readonly service: LocalService; readonly of: Set<string> }>();
-  readonly #due = new Set<string>();
-  /** Written a moment ago, or failed: what cancels the wait. */
-  readonly #resting = new Map<string, () => void>();
-  readonly #failures = new Map<string, number>();
+  readonly #keeper: Keeper | undefined;
   #isStart = true;
-  #wake = (): void => {};
 
   constructor(options: LocalServicesOptions) {
     this.#options = options;
@@ -55,68 +51,39 @@ export class LocalServices {
     this.#definitions = stores.get('CustomResourceDefinition');
     this.#clock = options.clock ?? systemStorageClock;
     this.#ofProgram = programServices(stores);
+    const store = this.#store;
+    if (!store) return;
+    const sources = [{ cache: store.cache, keysOf: ({ key }: Entry) => [placeOf(key).name] }];
+    this.#keeper = new Keeper({
+      ...{ what, sources, workers, paceMs, clock: this.#clock, log: options.log },
+      sync: (name) => this.#sync(store, name),
+    });
   }
 
   /** Writes what is missing, so that clients find it; the result keeps it until the signal aborts. */
   async begin(signal: AbortSignal): Promise<() => Promise<void>> {
-    const [store, definitions] = [this.#store, this.#definitions];
-    if (!store) return async () => {};
-    for (const name of this.#ofProgram.keys()) this.#due.add(name);
-    const leaveDefinitions = definitions?.cache.observe({
+    const [store, definitions, keeper] = [this.#store, this.#definitions, this.#keeper];
+    if (!store || !keeper) return async () => {};
+    const leave = definitions?.cache.observe({
       reset: (entries) => this.#noteAll(definitions, entries),
       event: ({ type, entry }) => this.#note(definitions, entry, type === 'DELETED'),
     });
-    const leave = store.cache.observe({
-      reset: (entries) => {
-        for (const { key } of entries) this.#enqueue(placeOf(key).name);
-      },
-      event: ({ entry }) => this.#enqueue(placeOf(entry.key).name),
-    });
-    await this.#work(store, signal);
+    const stored = store.cache.range(store.keyPrefix).map(({ key }) => placeOf(key).name);
+    const names = [...new Set([...this.#ofProgram.keys(), ...this.#counts.keys(), ...stored])];
+    for (let at = 0; at < names.length && !signal.aborted; at += workers)
+      await Promise.all(names.slice(at, at + workers).map((name) => this.#attempt(store, name)));
     this.#isStart = false;
-    return () =>
-      this.#run(store, signal).finally(() => {
-        leave();
-        leaveDefinitions?.();
-        for (const cancel of this.#resting.values()) cancel();
-      });
+    for (const name of names) keeper.wake(name);
+    return () => keeper.run(signal).finally(leave);
   }
 
-  async #run(store: KindStore, signal: AbortSignal): Promise<void> {
-    const onAbort = (): void => this.#wake();
-    signal.addEventListener('abort', onAbort);
-    while (!signal.aborted) {
-      if (this.#due.size > 0) await this.#work(store, signal);
-      else
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
+  /** What fails is tried again while the server serves. */
+  async #attempt(store: KindStore, name: string): Promise<void> {
+    try {
+      await this.#sync(store, name);
+    } catch (error) {
+      this.#options.log.warn({ err: error, apiService: name }, `cannot make ${what}`);
     }
-    signal.removeEventListener('abort', onAbort);
-  }
-
-  /** Attends to all that is due now, several at once, so that their writes share commits. */
-  async #work(store: KindStore, signal: AbortSignal): Promise<void> {
-    while (this.#due.size > 0 && !signal.aborted) {
-      const names = [...this.#due].slice(0, mostWrites);
-      for (const name of names) this.#due.delete(name);
-      await Promise.all(names.map((name) => this.#attempt(store, name)));
-    }
-  }
-
-  #enqueue(name: string): void {
-    if (this.#resting.has(name)) return;
-    this.#due.add(name);
-    this.#wake();
-  }
-
-  #rest(name: string, ms: number): void {
-    this.#resting.get(name)?.();
-    const cancel = this.#clock.after(ms, () => {
-      this.#resting.delete(name);
-      this.#enqueue(name);
-    });
-    this.#resting.set(name, cancel);
   }
 
   #noteAll(definitions: KindStore, found: Iterable<Entry>): void {
@@ -144,33 +111,18 @@ export class LocalServices {
       of.delete(definition);
       if (of.size > 0) continue;
       this.#counts.delete(name);
-      this.#enqueue(name);
+      this.#keeper?.wake(name);
     }
     for (const [name, service] of services) {
       const known = this.#counts.get(name);
       if (known) known.of.add(definition);
       else {
         this.#counts.set(name, { service, of: new Set([definition]) });
-        this.#enqueue(name);
+        this.#keeper?.wake(name);
       }
     }
     if (services.size > 0) this.#ofDefinition.set(definition, services);
     else this.#ofDefinition.delete(definition);
-  }
-
-  async #attempt(store: KindStore, name: string): Promise<void> {
-    try {
-      const hasWritten = await this.#sync(store, name);
-      this.#failures.delete(name);
-      if (hasWritten) this.#rest(name, restMs);
-    } catch (error) {
-      // Another write came between, which is an event of its own; or it is one that this server does not show yet.
-      const isLate = isConflict(error) || isNotFound(error) || isAlreadyExists(error);
-      if (!isLate) this.#options.log.warn({ err: error, apiService: name }, 'cannot keep an APIService: trying again');
-      const failures = this.#failures.get(name) ?? 0;
-      this.#failures.set(name, failures + 1);
-      this.#rest(name, Math.min(mostRetryMs, restMs * 2 ** failures));
-    }
   }
 
   /** Whether anything was written. */
