@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isConflict, isInvalid, isNotFound } from '../../../api/errors/index.ts';
+import { isInvalid } from '../../../api/errors/index.ts';
 import type { Secret, ServiceAccount } from '../../../api/generated/types.ts';
 import {
   accountAnnotation,
@@ -9,10 +9,11 @@ import {
 } from '../../../api/kinds/secret/account-token.ts';
 import type { AnyObject } from '../../registry/any-object.ts';
 import { deleteObject } from '../../registry/delete.ts';
+import { Keeper } from '../../registry/keeper.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
 import { nextVersion } from '../../registry/next-version.ts';
 import { serverContext } from '../../registry/server-context.ts';
-import { pause, type StorageClock, systemStorageClock } from '../../storage/clock.ts';
+import { type StorageClock, systemStorageClock } from '../../storage/clock.ts';
 import { type Entry, placeOf } from '../../watch/entry.ts';
 import { signSecretToken } from './account-tokens.ts';
 import type { TokenKeys } from './token-keys.ts';
@@ -27,7 +28,8 @@ export interface SecretTokensOptions {
   readonly log: Logger;
 }
 
-const RETRY_MS = 1_000;
+/** Tokens that are signed and written at once. */
+const workers = 4;
 
 /** What a Secret of an account's token needs, with the account that is there now. */
 export function decideSecret(
@@ -55,41 +57,24 @@ export class SecretTokens {
   /** The Secrets of this type, by their account: "namespace/name". */
   readonly #secretsOf = new Map<string, Set<string>>();
   readonly #accountOf = new Map<string, string>();
-  readonly #due = new Set<string>();
-  #wake = (): void => {};
+  readonly #keeper: Keeper;
 
   constructor(options: SecretTokensOptions) {
     this.#options = options;
+    const { clock = systemStorageClock, log } = options;
+    this.#keeper = new Keeper({
+      ...{ what: 'the tokens in Secrets of service accounts', workers, clock, log },
+      // Accounts bear on Secrets too: #observe wakes it.
+      sources: [],
+      sync: (key) => this.#sync(key, new Date(clock.now())),
+    });
   }
 
   /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock = systemStorageClock, log } = this.#options;
     const ends = this.#observe();
-    const onAbort = (): void => this.#wake();
-    signal.addEventListener('abort', onAbort);
-    try {
-      while (!signal.aborted) {
-        const [key] = this.#due;
-        if (key === undefined) {
-          await new Promise<void>((resolve) => {
-            this.#wake = resolve;
-          });
-          continue;
-        }
-        this.#due.delete(key);
-        try {
-          await this.#sync(key, new Date(clock.now()));
-        } catch (error) {
-          log.warn({ err: error, secret: key }, 'cannot write the token of a service account into a secret: trying again');
-          this.#due.add(key);
-          await pause(RETRY_MS, clock, signal);
-        }
-      }
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-      for (const end of ends) end();
-    }
+    await this.#keeper.run(signal);
+    for (const end of ends) end();
   }
 
   #observe(): (() => void)[] {
@@ -132,22 +117,21 @@ export class SecretTokens {
     const account = this.#accountOf.get(key);
     if (account === undefined) return;
     this.#accountOf.delete(key);
-    this.#due.delete(key);
     const others = this.#secretsOf.get(account);
     others?.delete(key);
     if (others?.size === 0) this.#secretsOf.delete(account);
   }
 
   #need(keys: Iterable<string>): void {
-    for (const key of keys) this.#due.add(key);
-    this.#wake();
+    for (const key of keys) this.#keeper.wake(key);
   }
 
-  async #sync(key: string, now: Date): Promise<void> {
+  /** Whether anything was written. */
+  async #sync(key: string, now: Date): Promise<boolean> {
     const { secrets, accounts, keys, authorities, log } = this.#options;
     const at = placeOf(key);
     const entry = await secrets.read(at);
-    if (!entry) return;
+    if (!entry) return false;
     const secret = secrets.cache.decoder.decode(entry) as Secret;
     const owner = await accounts.read({ namespace: at.namespace, name: accountNameOf(secret) });
     const account = owner && (accounts.cache.decoder.decode(owner) as ServiceAccount);
@@ -157,8 +141,9 @@ export class SecretTokens {
         const { uid = '' } = secret.metadata ?? {};
         await deleteObject(secrets, at, { preconditions: { uid } }, serverContext);
         log.info({ secret: at, account: accountNameOf(secret) }, 'deleted a secret whose service account does not exist');
+        return true;
       }
-      if (plan !== 'fill' || !account) return;
+      if (plan !== 'fill' || !account) return false;
       const { name = '', uid = '' } = account.metadata ?? {};
       const token = await signSecretToken(keys, at, { name, uid }, now);
       const compute = (previous: AnyObject): AnyObject => {
@@ -167,10 +152,11 @@ export class SecretTokens {
         return nextVersion(secrets, 'object', filled(present, { token, uid }, authorities.trusted()) as AnyObject, previous);
       };
       await secrets.change(at, { context: serverContext, verb: 'update', compute });
+      return true;
     } catch (error) {
-      if (isInvalid(error)) log.warn({ err: error, secret: at }, 'a secret has no room for the token of its service account');
-      // Gone meanwhile; or written, which is an event of its own.
-      else if (!isNotFound(error) && !isConflict(error)) throw error;
+      if (!isInvalid(error)) throw error;
+      log.warn({ err: error, secret: at }, 'a secret has no room for the token of its service account');
+      return false;
     }
   }
 }
