@@ -356,6 +356,21 @@ describe('an extension server that misbehaves', () => {
   });
 });
 
+it('what extension servers read comes back when it is changed or deleted', async () => {
+  const at = { namespace: 'kube-system', name: 'extension-apiserver-authentication' };
+  const role = { ...at, name: `${at.name}-reader` };
+  const { data } = await server.client.configMaps.get(at);
+  const read = async () => (await server.client.configMaps.get(at).catch(() => undefined))?.data;
+  await server.client.configMaps.patch(at, { data: { 'requestheader-allowed-names': '[]' } });
+  await expect.poll(read, { timeout: 20_000 }).toEqual(data);
+  await server.client.configMaps.delete(at);
+  await expect.poll(read, { timeout: 20_000 }).toEqual(data);
+  const { rules } = await server.client.roles.get(role);
+  await server.client.roles.delete(role);
+  const rulesNow = async () => (await server.client.roles.get(role).catch(() => undefined))?.rules;
+  await expect.poll(rulesNow, { timeout: 20_000 }).toEqual(rules);
+});
+
 it('the front proxy has no rights at the server itself', async () => {
   const [cert, key] = await Promise.all(
     ['crt', 'key'].map((ending) => readFile(`${server.dataDir}/pki/front-proxy-client.${ending}`, 'utf8')),
