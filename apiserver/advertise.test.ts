@@ -10,6 +10,7 @@ describe('an address that is advertised', () => {
     ['0.0.0.0:7443', '::1', /this machine itself/],
     ['127.0.0.1:7443', foreign, /no address of this machine.*with --listen 0\.0\.0\.0:7443/],
     ['[::1]:7443', foreign, /no address of this machine/],
+    ['localhost:7443', foreign, /no address of this machine/],
   ])('is refused where no client would reach the server: %s, %s', async (listen, advertise, message) => {
     expect(await advertiseProblem(listen, advertise)).toMatch(message);
   });

@@ -1,15 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-
-const isEverywhere = (host: string): boolean => host === '0.0.0.0' || host === '::';
-const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
-const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
-
-function split(listen: string): { readonly host: string; readonly port: string } {
-  const at = listen.lastIndexOf(':');
-  return { host: listen.slice(0, at).replace(/^\[|\]$/g, ''), port: listen.slice(at + 1) };
-}
+import { bracketed, isEverywhere, isLoopback, splitListen } from './listen-address.ts';
 
 /**
  * Where the server listens besides, so that it is reached at the address that it advertises: there, when that address
@@ -18,7 +10,7 @@ function split(listen: string): { readonly host: string; readonly port: string }
  */
 export async function listenBesides(listen: string, advertise: string | undefined): Promise<string | undefined> {
   if (advertise === undefined) return undefined;
-  const { host, port } = split(listen);
+  const { host, port } = splitListen(listen);
   const address = isIP(advertise) ? advertise : await resolve(advertise);
   if (address === undefined || isEverywhere(host) || address === host || isLoopback(address)) return undefined;
   return isOwn(address) ? `${bracketed(address)}:${port}` : undefined;
@@ -39,17 +31,17 @@ function isOwn(address: string): boolean {
 
 /** Why other machines would not reach the server at the advertised address; undefined when they do, or may. */
 export async function advertiseProblem(listen: string, advertise: string): Promise<string | undefined> {
-  const { host } = split(listen);
+  const { host } = splitListen(listen);
   const address = isIP(advertise) ? advertise : await resolve(advertise);
   if (address !== undefined && isLoopback(address))
     return `--advertise ${advertise} is this machine itself: other machines would reach themselves there`;
   if (!isLoopback(host) || (await listenBesides(listen, advertise)) !== undefined) return undefined;
-  return `--advertise ${advertise} is no address of this machine, and the server listens on ${listen} only: with --listen 0.0.0.0:${split(listen).port} what is passed on from there arrives`;
+  return `--advertise ${advertise} is no address of this machine, and the server listens on ${listen} only: with --listen 0.0.0.0:${splitListen(listen).port} what is passed on from there arrives`;
 }
 
 /** What is to be said of an address that may be reached, and is not this machine's own; undefined for one that is. */
 export async function advertiseNotice(listen: string, advertise: string): Promise<string | undefined> {
-  const { host, port } = split(listen);
+  const { host, port } = splitListen(listen);
   const address = isIP(advertise) ? advertise : await resolve(advertise);
   if (address === undefined) return `the name ${advertise} is not known on this machine: others must know it`;
   if (address === host || isLoopback(address) || isOwn(address)) return undefined;

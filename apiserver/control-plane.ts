@@ -9,6 +9,7 @@ import {
 import type { Aggregation } from './aggregation/aggregation.ts';
 import { parseServiceRanges } from './allocation/ranges.ts';
 import { keepDoorPlace } from './door-place.ts';
+import { splitListen } from './listen-address.ts';
 import type { ServerOptions } from './options.ts';
 import type { HeldCertificates } from './pki/held-certificates.ts';
 import { ControlPlaneService } from './registry/control-plane-service.ts';
@@ -25,12 +26,10 @@ export function controlPlaneAddresses({
 /** What the server's certificate names: its hosts, and the Services that lead pods to it. */
 export function certifiedHosts(options: ServerOptions): string[] {
   const { listen, kubernetesListen, advertise, clusterDomain = defaultNetwork.clusterDomain } = options;
-  const hosts = [listen, ...(kubernetesListen ? [kubernetesListen] : [])].map(hostOf);
+  const hosts = [listen, ...(kubernetesListen ? [kubernetesListen] : [])].map((each) => splitListen(each).host);
   const addresses = Object.values(controlPlaneAddresses(options));
   return [...hosts, ...(advertise ? [advertise] : []), ...controlPlaneNames(clusterDomain), ...addresses];
 }
-
-const hostOf = (listen: string): string => listen.slice(0, listen.lastIndexOf(':')).replace(/^\[|\]$/g, '');
 
 /** What listens, and what the Services that lead there depend on. */
 export interface ControlPlaneDoors {
@@ -58,7 +57,7 @@ export async function keepControlPlaneServices(
     new ControlPlaneService({ ...{ registry, log, port }, service: controlPlaneService, address: addresses.berth }),
     new ControlPlaneService({
       ...{ registry, log, service: kubernetesService, address: addresses.kubernetes },
-      port: kubernetes === undefined ? undefined : Number(kubernetes.slice(kubernetes.lastIndexOf(':') + 1)),
+      port: kubernetes === undefined ? undefined : splitListen(kubernetes).port,
       onOtherAddress: (address) => certificates.alsoName(address),
     }),
   ];

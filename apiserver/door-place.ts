@@ -5,6 +5,7 @@ import type { ConfigMap, Service } from '../api/generated/types.ts';
 import { kubernetesService } from '../api/meta/control-plane.ts';
 import { serviceLabels } from '../api/meta/service-names.ts';
 import { clusterInfo, namespaces } from '../api/meta/well-known.ts';
+import { bracketed, isEverywhere, isLoopback, splitListen } from './listen-address.ts';
 import type { HeldCertificates } from './pki/held-certificates.ts';
 import type { AnyObject } from './registry/any-object.ts';
 import { keepOwnObjects, type OwnObject, type Wanted } from './registry/own-objects.ts';
@@ -21,20 +22,12 @@ export interface DoorPlace {
 const mark: Readonly<Record<string, string>> = { component: 'apiserver', provider: kubernetesService.name };
 const role = 'kubeadm:bootstrap-signer-clusterinfo';
 
-const isLoopback = (host: string): boolean => host.startsWith('127.') || host === '::1' || host === 'localhost';
-const isEverywhere = (host: string): boolean => host === '0.0.0.0' || host === '::';
-
-function split(listen: string): { readonly host: string; readonly port: number } {
-  const at = listen.lastIndexOf(':');
-  return { host: listen.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(listen.slice(at + 1)) };
-}
-
 /**
  * Where the door is, from where it listens, the advertised address and the machine's own ones. Pure. Endpoints have no
  * loopback addresses: a door that listens at one is told of at an address of its machine, as not ready.
  */
 export function decideDoorPlace(listen: string, advertised: string | undefined, own: readonly string[]): DoorPlace | undefined {
-  const { host, port } = split(listen);
+  const { host, port } = splitListen(listen);
   if (advertised !== undefined && isIP(advertised) && !isLoopback(advertised))
     return { address: advertised, port, isReady: true };
   if (isIP(host) && !isLoopback(host) && !isEverywhere(host)) return { address: host, port, isReady: true };
@@ -146,8 +139,8 @@ function clusterInfoObjects({ listen, advertised, certificates }: KeepDoorPlaceO
   const configMapOf = (stored: ConfigMap | undefined): Wanted => {
     if (listen === undefined) return isMarked(stored) ? 'none' : 'leave';
     const place = decideDoorPlace(listen, advertised, []);
-    const { host, port } = split(listen);
-    const url = hostOf(place?.address ?? (isEverywhere(host) ? (ownAddresses()[0] ?? host) : host));
+    const { host, port } = splitListen(listen);
+    const url = bracketed(place?.address ?? (isEverywhere(host) ? (ownAddresses()[0] ?? host) : host));
     const text = clusterInfoText(`https://${url}:${place?.port ?? port}`, certificates.trusted());
     return { labels: mark, fields: { data: { ...stored?.data, [key]: text } } };
   };
@@ -166,8 +159,6 @@ function clusterInfoObjects({ listen, advertised, certificates }: KeepDoorPlaceO
     },
   ];
 }
-
-const hostOf = (address: string): string => (address.includes(':') ? `[${address}]` : address);
 
 const isMarked = (stored: AnyObject | undefined): boolean =>
   Object.entries(mark).every(([key, value]) => stored?.metadata?.labels?.[key] === value);

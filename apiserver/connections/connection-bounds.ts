@@ -6,6 +6,7 @@ import type { TLSSocket } from 'node:tls';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import { isIdentified } from '../calls/identify.ts';
 import { TokenBuckets } from '../limits/token-buckets.ts';
+import { splitListen } from '../listen-address.ts';
 import { apiserverMetrics } from '../metrics.ts';
 import { floodCodes, handshakeRefusal, plainAnswer } from './answers.ts';
 import { type Connection, type ConnectionLimits, ConnectionTable, defaultConnectionLimits, peerOf } from './connection-table.ts';
@@ -157,14 +158,13 @@ export class DoorConnections {
 
   /** Listens and returns the port, for a requested port of 0. */
   open(address: string): Promise<number> {
-    const at = address.lastIndexOf(':');
-    const host = address.slice(0, at).replace(/^\[|\]$/g, '');
+    const { host, port } = splitListen(address);
     const listening = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 }, (socket) =>
       this.#accept(socket),
     );
     return new Promise((resolve, reject) => {
       listening.once('error', (error) => reject(new Error(`cannot listen on ${address}: ${error.message}`, { cause: error })));
-      listening.listen({ host, port: Number(address.slice(at + 1)), backlog: 1_024 }, () => {
+      listening.listen({ host, port, backlog: 1_024 }, () => {
         this.#listening.push(listening);
         resolve((listening.address() as AddressInfo).port);
       });
