@@ -2,6 +2,7 @@ import { notFound, unimplemented } from '../../api/errors/index.ts';
 import type { Lease } from '../../api/generated/types.ts';
 import { toMillis } from '../../api/meta/time.ts';
 import { controllersLease, defaultSchedulerName, namespaces } from '../../api/meta/well-known.ts';
+import { checkStorage } from '../calls/health-page.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import type { IncludeObject } from './object-forms.ts';
@@ -13,8 +14,6 @@ import type { ActionRequest, DocumentRoute } from './resource-routes.ts';
 
 const METHODS = '/berth.core.v1.ComponentStatuses';
 const DEPRECATED = 'v1 ComponentStatus is deprecated in v1.19+';
-/** A store that answers later than this is not well. */
-const CHECK_MS = 5_000;
 
 /** The schedulers that are connected to the server. */
 export interface Schedulers {
@@ -95,15 +94,12 @@ export function whyNoScheduler(connected: readonly string[]): string | undefined
 }
 
 async function whyNoStore({ storage }: Registry): Promise<string | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve(`the store does not answer within ${CHECK_MS / 1000} s`), CHECK_MS);
-  });
-  const asked = storage.get('/').then(
-    () => undefined,
-    () => 'the store cannot be read: the log of the server says why',
-  );
-  return await Promise.race([asked, late]).finally(() => clearTimeout(timer));
+  try {
+    await checkStorage(storage);
+    return undefined;
+  } catch {
+    return 'the store cannot be read, or answers late';
+  }
 }
 
 type Document = ComponentStatus | { readonly metadata: object; readonly items: readonly ComponentStatus[] };
