@@ -1,7 +1,8 @@
 import { type RequestOptions, request } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type ConnectionOptions, connect } from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
 import type { Identity } from '../authn/identity.ts';
+import { overTls } from '../http/proxy/over-tls.ts';
 import { type ProxyDeps, type ProxyTarget, serviceTarget } from '../http/proxy/proxy-target.ts';
 import type { FrontProxy } from '../pki/front-proxy.ts';
 import type { TunnelCaller } from '../tunnel/tunnels.ts';
@@ -65,10 +66,8 @@ export async function askExtension(
     const target = await extensionTarget(remote, deps);
     const socket = await target.dial({ flow, signal: ended });
     opened.push(socket);
-    const secure = connect({ ...extensionTls(remote, deps), socket });
+    const secure = overTls(socket, extensionTls(remote, deps));
     opened.push(secure);
-    // What fails below TLS has to end it.
-    socket.once('error', (error) => secure.destroy(error));
     const headers = { host: extensionHost(remote), accept, ...remoteUserHeaders(aggregator) };
     return await read({ path, headers, createConnection: () => secure, signal: ended }, mostBytes);
   } catch (error) {

@@ -1,13 +1,14 @@
 import { type ClientRequest, type IncomingMessage, request as openRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
 import { createGunzip, createInflate } from 'node:zlib';
 import { ApiError, asApiError, callCancelled, unavailable } from '../../../api/errors/index.ts';
 import { stopping } from '../../tunnel/forward.ts';
 import type { HttpRequest } from '../http-call.ts';
 import type { StreamWay } from '../streams/stream-route.ts';
 import type { Upgrade } from '../streams/upgrade.ts';
+import { overTls } from './over-tls.ts';
 import { answerHeaders, requestHeaders } from './proxy-headers.ts';
 import type { ProxyTarget } from './proxy-target.ts';
 import { LinkRewriter, type ProxyPlace, rewriteLink } from './rewrite-links.ts';
@@ -65,13 +66,6 @@ export async function forwardRequest({ target, prefix, path, search, extension }
 
 /** As Kubernetes has it, certificates of pods are not checked: nothing says by which authority. */
 const unchecked: ConnectionOptions = { rejectUnauthorized: false };
-
-function overTls(socket: Duplex, options: ConnectionOptions): Duplex {
-  const secure = connectTls({ ...options, socket });
-  secure.once('close', () => socket.destroy());
-  socket.once('error', (error) => secure.destroy(error));
-  return secure;
-}
 
 async function reach<T>(work: Promise<T>): Promise<T> {
   try {
