@@ -45,6 +45,7 @@ export class RemoteGroups {
       reset: (entries) => {
         this.#groups.clear();
         for (const entry of entries) cache.attempt(entry.key, () => put(entry));
+        for (const key of this.#contents.keys()) if (!this.#groups.has(key)) this.#contents.delete(key);
       },
       event: ({ type, entry }) => (type === 'DELETED' ? this.#remove(placeOf(entry.key).name) : put(entry)),
     });
