@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { isConflict, isNotFound } from '../../api/errors/index.ts';
-import type { APIService, APIServiceCondition, EndpointSlice, Service } from '../../api/generated/types.ts';
+import type { APIService, APIServiceCondition, Service } from '../../api/generated/types.ts';
 import { availableOf } from '../../api/kinds/api-service/meaning.ts';
 import { serviceLabels } from '../../api/meta/service-names.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
@@ -11,6 +11,7 @@ import { cloneObject } from '../registry/clone-object.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { nextVersion } from '../registry/next-version.ts';
 import { serverContext } from '../registry/server-context.ts';
+import { slicesOf } from '../registry/service-slices.ts';
 import { type StorageClock, systemStorageClock } from '../storage/clock.ts';
 import { labelsOf, placeOf } from '../watch/entry.ts';
 import { askExtension, type ExtensionDeps, extensionFlow } from './extension-server.ts';
@@ -188,12 +189,10 @@ export class Availability {
     const servicePort = spec?.ports?.find((each) => each.port === port);
     if (!servicePort) return failed('ServicePortError', `${what} is not listening on port ${port}`);
     await slices.fresh();
-    const own = slices.cache
-      .range(`${slices.keyPrefix}${namespace}/`)
-      .filter((each) => labelsOf(each)[serviceLabels.serviceName] === name);
+    const own = slicesOf(slices, { namespace, name });
     if (own.length === 0) return failed('EndpointsNotFound', `cannot find endpoints for ${what}`);
     const portName = servicePort.name ?? '';
-    if (own.some((each) => hasReadyEndpoint(slices.cache.decoder.decode(each) as EndpointSlice, portName))) return undefined;
+    if (own.some((each) => hasReadyEndpoint(each, portName))) return undefined;
     return failed('MissingEndpoints', `endpoints for ${what} have no addresses with port name "${portName}"`);
   }
 

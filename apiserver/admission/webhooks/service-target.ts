@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { EndpointSlice, Service, ServiceReference, WebhookClientConfig } from '../../../api/generated/types.ts';
-import { serviceLabels } from '../../../api/meta/service-names.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
-import { labelsOf } from '../../watch/entry.ts';
+import { slicesOf } from '../../registry/service-slices.ts';
 import { WebhookFailure } from './review.ts';
 import type { WebhookTarget } from './webhook-client.ts';
 
@@ -52,10 +51,7 @@ export async function findEndpoint(
   const { spec } = services.cache.decoder.decode(entry) as Service;
   const servicePort = spec?.ports?.find((each) => each.port === port);
   if (!servicePort) throw new WebhookFailure(`service "${name}" in namespace "${namespace}" has no port ${port}`);
-  const all = slices.cache
-    .range(`${slices.keyPrefix}${namespace}/`)
-    .filter((each) => labelsOf(each)[serviceLabels.serviceName] === name)
-    .flatMap((each) => endpointsOf(slices.cache.decoder.decode(each) as EndpointSlice, servicePort.name ?? '', namespace));
+  const all = slicesOf(slices, { namespace, name }).flatMap((each) => endpointsOf(each, servicePort.name ?? '', namespace));
   const chosen = all[Math.floor(random() * all.length)];
   if (!chosen) throw new WebhookFailure(`no endpoints available for service "${name}" in namespace "${namespace}"`);
   return chosen;

@@ -3,12 +3,11 @@ import { BlockList, connect, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { badRequest, notFound, unavailable } from '../../../api/errors/index.ts';
 import type { EndpointSlice, Pod, Service } from '../../../api/generated/types.ts';
-import { serviceLabels } from '../../../api/meta/service-names.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
+import { slicesOf } from '../../registry/service-slices.ts';
 import { connectPod } from '../../tunnel/pod-connection.ts';
 import { findTarget } from '../../tunnel/stream-target.ts';
 import type { TunnelCaller, Tunnels } from '../../tunnel/tunnels.ts';
-import { labelsOf } from '../../watch/entry.ts';
 import type { ProxyName } from './proxy-name.ts';
 
 /** What a request is passed on to. */
@@ -61,10 +60,7 @@ export async function serviceTarget(deps: ProxyDeps, namespace: string, { scheme
   if (!entry) throw notFound({ kind: 'Service', namespace, name });
   const portName = portNameOf(services.cache.decoder.decode(entry) as Service, port);
   await slices.fresh();
-  const all = slices.cache
-    .range(`${slices.keyPrefix}${namespace}/`)
-    .filter((each) => labelsOf(each)[serviceLabels.serviceName] === name)
-    .flatMap((each) => endpointsOf(slices.cache.decoder.decode(each) as EndpointSlice, portName));
+  const all = slicesOf(slices, { namespace, name }).flatMap((each) => endpointsOf(each, portName));
   const chosen = all[Math.floor(random() * all.length)];
   if (!chosen) throw unavailable(`no endpoints available for service "${name}"`);
   return { scheme, host: hostOf(chosen.address, chosen.port), dial: (caller) => dialEndpoint(deps, namespace, chosen, caller) };
