@@ -55,7 +55,7 @@ it('puts groups where their priorities put them', () => {
 
 it('puts versions where their priorities put them, equal ones by their names', () => {
   const of = (version: string, versionPriority: number) => ({ group: 'toys.example.com', version, versionPriority });
-  const remote = remoteOf(of('v2', 10), of('v1beta1', 20), of('v1alpha1', 20), of('v3', 200));
+  const remote = remoteOf(of('v2', 10), of('v1alpha1', 20), of('v1beta1', 20), of('v3', 200));
   expect([...mergedGroups(served, remote).get('toys.example.com')!.keys()]).toEqual(['v3', 'v1', 'v1beta1', 'v1alpha1', 'v2']);
 });
 
