@@ -32,9 +32,14 @@ const log = pino({ level: 'silent' });
 function start(sync: KeeperOptions['sync'], more: Partial<KeeperOptions> = {}) {
   const cache = new KindCache(kindNamed('Service'));
   const hands = createHands();
-  const sources = [{ cache, keysOf: ({ key }: { key: string }) => [key] }];
+  const told: string[] = [];
+  const keysOf = ({ key }: { key: string }) => {
+    told.push(key);
+    return [key];
+  };
+  const sources = [{ cache, keysOf }];
   const keeper = new Keeper({ what: 'it', sources, sync, clock: hands.clock, log, ...more });
-  return { cache, hands, keeper, ended: keeper.run(stop.signal) };
+  return { cache, hands, keeper, told, ended: keeper.run(stop.signal) };
 }
 
 it('looks once at a key that changes several times meanwhile, and never twice at once', async () => {
@@ -104,10 +109,11 @@ it('tries again later each time what fails, and soon what another write came bef
   expect([waits, looks]).toEqual([[1_000, 2_000, 200], 4]);
 });
 
-it('ends with the signal, whether it waits or not', async () => {
-  const { ended, cache } = start(async () => false, { workers: 3 });
+it('ends with the signal while it waits, and follows nothing any more', async () => {
+  const { ended, cache, told } = start(async () => false, { workers: 3 });
   await settled();
   stop.abort();
   await ended;
   cache.apply({ type: 'put', key: 'a', bytes: Buffer.alloc(0), revision: 1 } as never);
+  expect(told).toEqual([]);
 });

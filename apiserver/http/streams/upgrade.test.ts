@@ -94,6 +94,7 @@ it('what a client sends before its request is answered goes before what it sends
   socket.push('too ');
   await new Promise(setImmediate);
   const { head } = upgrade.take();
+  expect(socket.listenerCount('data')).toBe(0);
   socket.push('late');
   expect(head.toString()).toBe('early too ');
   expect(await new Promise((resolve) => socket.once('data', resolve))).toEqual(Buffer.from('late'));
