@@ -61,6 +61,18 @@ const touch = async () => {
   await change({ versionPriority: (json.spec.versionPriority % 900) + 1 });
 };
 
+/** Makes a Service with one endpoint. */
+async function serve(name: string, endpoint: object): Promise<void> {
+  const metadata = { namespace: 'default', name };
+  await server.client.services.create({ metadata, spec: { ports: [{ name: 'api', port: 443 }] } });
+  await server.client.endpointSlices.create({
+    metadata: { ...metadata, labels: { 'kubernetes.io/service-name': name } },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['10.9.9.9'], ...endpoint }],
+    ports: [{ name: 'api', port: extension.port }],
+  });
+}
+
 describe('an APIService with a Service', () => {
   it('says step by step what it lacks, and is available when its server answers', async () => {
     const spec = {
@@ -259,6 +271,10 @@ describe('what is told of its group', () => {
 
   it('is what the server said last while it does not answer, and nothing waits for it', async () => {
     extension.answer = () => {};
+    // One of which no documents are known.
+    const { json: known } = await ask(`${all}/${name}`);
+    const other = { ...known, metadata: { name: `v1alpha2.${group}` }, spec: { ...known.spec, version: 'v1alpha2' } };
+    expect((await ask(all, { method: 'POST', body: other })).code).toBe(201);
     await touch();
     await isReason('FailedDiscoveryCheck');
     const before = extension.requests.length;
@@ -266,8 +282,10 @@ describe('what is told of its group', () => {
     expect((await ask('/openapi/v2')).code).toBe(200);
     expect((await ask('/openapi/v3')).code).toBe(200);
     expect((await ask(root)).code).toBe(503);
-    // The check alone asks it.
-    expect(extension.requests.slice(before).filter(({ url }) => url !== root)).toEqual([]);
+    // The checks alone ask it.
+    const checked = [root, `/apis/${group}/v1alpha2`];
+    expect(extension.requests.slice(before).filter(({ url }) => !checked.includes(url))).toEqual([]);
+    await ask(`${all}/v1alpha2.${group}`, { method: 'DELETE' });
     extension.answer = undefined;
     await touch();
     await isReason('Passed');
@@ -304,6 +322,13 @@ describe('an extension server that misbehaves', () => {
     expect((await ask(flunders)).code).toBe(200);
     await change({ caBundle: Buffer.from(extension.ca).toString('base64'), insecureSkipTLSVerify: null });
     await isReason('Passed');
+    await serve('alias', { targetRef: { kind: 'Pod', name: 'wardle', uid: podUid } });
+    await change({ service: { name: 'alias' } });
+    await isReason('FailedDiscoveryCheck');
+    expect((await conditionOf()).message).toContain("alias.default.svc. is not in the cert's altnames");
+    expect((await ask(flunders)).code).toBe(503);
+    await change({ service: { name: 'wardle' } });
+    await isReason('Passed');
   });
 
   it('is not available while it answers with errors, too much, or nothing', async () => {
@@ -330,22 +355,11 @@ describe('an extension server that misbehaves', () => {
   });
 
   it('is not reached through endpoints that are forged', async () => {
-    const metadata = { namespace: 'default', name: 'forged' };
-    await server.client.services.create({ metadata, spec: { ports: [{ name: 'api', port: 443 }] } });
-    const labels = { 'kubernetes.io/service-name': 'forged' };
-    const ports = [{ name: 'api', port: extension.port }];
-    const slice = (endpoint: object) => ({
-      metadata: { ...metadata, labels },
-      addressType: 'IPv4',
-      endpoints: [endpoint],
-      ports,
-    });
     for (const address of ['127.0.0.1', '169.254.169.254'])
-      await expect(server.client.endpointSlices.create(slice({ addresses: [address] }) as object)).rejects.toMatchObject({
+      await expect(serve(`at-${address}`.replaceAll('.', '-'), { addresses: [address] })).rejects.toMatchObject({
         code: 'INVALID_ARGUMENT',
       });
-    const targetRef = { kind: 'Pod', name: 'wardle', uid: 'another' };
-    await server.client.endpointSlices.create(slice({ addresses: ['10.9.9.9'], targetRef }) as object);
+    await serve('forged', { targetRef: { kind: 'Pod', name: 'wardle', uid: 'another' } });
     const before = extension.requests.length;
     await change({ service: { name: 'forged' } });
     await isReason('FailedDiscoveryCheck');
