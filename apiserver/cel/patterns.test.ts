@@ -55,9 +55,11 @@ describe('patterns', () => {
         '{2,5}',
         '{0,4}',
         '{7,}',
+        '{0,}',
         '(',
         '(?:',
         '(?i)',
+        '(?)',
         ')',
         '[a-z]',
         '[[:alpha:]]',
@@ -76,7 +78,10 @@ describe('patterns', () => {
         const source = parts.join('');
         expect(programSize(source)).toBeGreaterThanOrEqual(sizeOf(source));
       }),
-      { numRuns: 3_000 },
+      {
+        numRuns: 3_000,
+        examples: [[['$', '*', '(?i)', '{2,5}', 'a']], [['^', '{0,}', '(?i)', '{0,4}']], [['{', '(?)', '{7,}']]],
+      },
     );
     expect(programSize('abc')).toBeLessThan(10);
     expect(programSize('(ab){10}')).toBeGreaterThanOrEqual(20);

@@ -94,13 +94,13 @@ function compiledBy(source: string): RE2JS {
 export function programSize(source: string): number {
   const groups: number[] = [PROGRAM_FRAME];
   let atom = 0;
-  const token = /\\Q[\s\S]*?(?:\\E|$)|\\.|\(\?[\w-]+\)|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d{1,5})(?:,(\d{0,5}))?\}|[\s\S]/gu;
+  const token = /\\Q[\s\S]*?(?:\\E|$)|\\.|\(\?[\w-]*\)|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d{1,5})(?:,(\d{0,5}))?\}|[\s\S]/gu;
   for (const [text, least, most] of source.matchAll(token)) {
     // Flags and an empty quotation are no atom: what repeats them repeats what stands before.
     if (text.startsWith('(?') || /^\\Q(\\E)?$/.test(text)) continue;
     if (least !== undefined) {
-      // Each copy that may be left out takes an instruction more.
-      const repeated = Math.max(Number(least), Number(most || 0), 1) * (atom + 1);
+      // Each copy that may be left out takes an instruction more, and so does "x{0,}" like "x*".
+      const repeated = Math.max(Number(least), Number(most || 0), 1) * (atom + 1) + 1;
       groups[groups.length - 1]! += repeated - atom;
       atom = repeated;
     } else if (text === '(') groups.push(0);
@@ -112,8 +112,10 @@ export function programSize(source: string): number {
       atom = text.startsWith('\\Q') ? text.length : 1 + Math.floor(text.length / 8);
       groups[groups.length - 1]! += atom;
     } else {
-      atom += 1;
-      groups[groups.length - 1]! += 1;
+      // "x*" takes an instruction more where x may be empty: it becomes "(x+)?".
+      const repeating = text === '*' ? 2 : 1;
+      atom += repeating;
+      groups[groups.length - 1]! += repeating;
     }
   }
   return groups.reduce((sum, size) => sum + size, 0);
