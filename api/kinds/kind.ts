@@ -187,6 +187,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   readonly fields: FieldSupportTable;
   /** What a client should be told of an accepted object: one sentence for each field that Berth does not act on. */
   warnings?(object: T): string[];
+  /** Why users should use another version; absent: they need not. Told with each answer, but not with watches. */
+  readonly deprecation?: string | undefined;
   /** The fields that a field selector may name, besides metadata.name and metadata.namespace. Absent reads as "". */
   readonly selectableFields: Readonly<Record<string, FieldReader<T>>>;
   readonly columns: readonly Column<T>[];
@@ -201,8 +203,6 @@ export interface Kind<T extends ApiObject = ApiObject> {
 export interface Conversion {
   /** The version that is stored. */
   readonly stored: Kind;
-  /** Why users should write another version; absent: they need not. */
-  readonly deprecation: string | undefined;
   /** Throws INVALID_ARGUMENT for what only this version can get wrong, as an annotation that holds no metrics. */
   toStored(object: ApiObject): ApiObject;
   fromStored(object: ApiObject): ApiObject;

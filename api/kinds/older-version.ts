@@ -37,9 +37,9 @@ export function olderVersion<Stored extends ApiObject, Older extends ApiObject =
     apiVersion,
     message,
     fields,
+    deprecation,
     conversion: {
       stored: own,
-      deprecation,
       toStored: (object) => toStored?.(object) ?? object,
       fromStored: (object) => fromStored?.(object) ?? object,
       validateNew: (object) => validateNew?.(object) ?? [],

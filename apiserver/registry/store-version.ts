@@ -42,8 +42,8 @@ export function servedBytes(store: KindStore, bytes: Buffer): Buffer {
 }
 
 /** What a client is told of the version that it uses. */
-export function versionWarnings({ served }: KindStore): readonly string[] {
-  const deprecation = served?.conversion?.deprecation;
+export function versionWarnings(store: KindStore): readonly string[] {
+  const { deprecation } = servedKind(store);
   return deprecation === undefined ? [] : [deprecation];
 }
 

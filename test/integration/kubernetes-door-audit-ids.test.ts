@@ -64,6 +64,38 @@ it('an answer of a deprecated kind says so, and one of another does not', async 
   expect((await ask(maps)).headers.warning).toBeUndefined();
 });
 
+it('an answer of a deprecated version of a custom kind says so, whatever is asked of it', async () => {
+  const schema = { openAPIV3Schema: { type: 'object' } };
+  const names = { plural: 'toys', singular: 'toy', kind: 'Toy' };
+  const versions = [
+    { name: 'v1', served: true, storage: true, schema },
+    { name: 'v1beta1', served: true, storage: false, deprecated: true, schema },
+    { name: 'v1alpha1', served: true, storage: false, deprecated: true, deprecationWarning: 'use v1', schema },
+  ];
+  await ask('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    method: 'POST',
+    body: { metadata: { name: 'toys.example.com' }, spec: { group: 'example.com', scope: 'Namespaced', names, versions } },
+  });
+  const told = async (version: string) => {
+    const toys = `/apis/example.com/${version}/namespaces/default/toys`;
+    await expect.poll(async () => (await ask(toys)).code).toBe(200);
+    const body = { apiVersion: `example.com/${version}`, kind: 'Toy', metadata: { name: 'a' } };
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    const answers = [
+      await ask(toys, { method: 'POST', body }),
+      await ask(`${toys}/a`),
+      await ask(toys),
+      await ask(`${toys}/a`, { method: 'PATCH', body: { metadata: { labels: { a: 'b' } } }, headers }),
+      await ask(`${toys}/a`, { method: 'DELETE' }),
+    ];
+    return answers.map(({ code, headers }) => [code, headers.warning]);
+  };
+  const codes = [201, 200, 200, 200, 200];
+  expect(await told('v1')).toEqual(codes.map((code) => [code, undefined]));
+  expect(await told('v1beta1')).toEqual(codes.map((code) => [code, '299 - "example.com/v1beta1 Toy is deprecated"']));
+  expect(await told('v1alpha1')).toEqual(codes.map((code) => [code, '299 - "use v1"']));
+});
+
 it('the columns of a table say what they show', async () => {
   const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
   const { json } = await ask(maps, { headers: { accept } });

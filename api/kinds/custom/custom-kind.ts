@@ -39,7 +39,6 @@ export function customKind(
     const steps = plainPath(jsonPath);
     return steps ? [[jsonPath.slice(1), (object: object) => textOf(valueAt(object, steps))] as const] : [];
   });
-  const warning = deprecation(version, known);
   return {
     ...bare(known),
     hasStatus: subresources?.status !== undefined,
@@ -52,7 +51,7 @@ export function customKind(
       validateUpdate: rules.validate,
       validateStatusUpdate: rules.validate,
     }),
-    ...(warning !== undefined && { warnings: () => [warning] }),
+    deprecation: deprecation(version, known),
     selectableFields: Object.fromEntries(fields),
     columns: customColumns(additionalPrinterColumns),
   };
