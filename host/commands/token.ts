@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isNotFound, isUnimplemented } from '../../api/errors/index.ts';
 import {
   type BootstrapToken,
@@ -34,7 +34,11 @@ export function registerToken(program: Command): void {
   token
     .command('create')
     .description('Make a token, and print the line to run on the machine that joins')
-    .option('--ttl <span>', 'the lifetime, e.g. 24h; 0: until it is deleted', parseTtl, parseTtl(defaultTtl))
+    .addOption(
+      new Option('--ttl <span>', 'the lifetime, e.g. 1h30m; 0: until it is deleted')
+        .argParser(parseTtl)
+        .default(parseTtl(defaultTtl), defaultTtl),
+    )
     .option('--description <text>', 'what it is for')
     .option('--address <address>', "the server's HOST[:PORT] for the line, where it is not the one that is found")
     .option('--data-dir <folder>', "where this machine's installation lives", defaultDataDir())
