@@ -50,6 +50,18 @@ ensure_docker() {
   fail "the Docker Engine does not answer on $docker_socket after 30 s"
 }
 
+# refuse_leftovers: fails when containers of an installation elsewhere have this machine's node name. "berth up" refuses them as well, but needs the build.
+refuse_leftovers() {
+  docker_answers || return 0
+  local node found
+  node=$(hostname | tr '[:upper:]' '[:lower:]')
+  [ ! -e "/var/lib/berth/node/$node" ] || return 0
+  found=$(curl -sf --max-time 10 --unix-socket "$docker_socket" -G http://localhost/containers/json -d all=1 \
+    --data-urlencode "filters={\"label\":[\"io.berth.node=$node\"]}" | { grep -o '"Id":' || true; } | wc -l)
+  [ "$found" -eq 0 ] || fail "there are $found containers of a node $node that another data directory than /var/lib/berth made; they would be removed:
+  end that Berth with \"berth down --purge --data-dir FOLDER\", or remove them: docker rm -f \$(docker ps -aq --filter label=io.berth.node=$node)"
+}
+
 # ensure_network: the programs that the network of pods runs.
 ensure_network() { install_packages iproute2 nftables iptables util-linux conntrack; }
 
