@@ -50,7 +50,8 @@ ensure_docker() {
   fail "the Docker Engine does not answer on $docker_socket after 30 s"
 }
 
-# refuse_leftovers: fails when containers of an installation elsewhere have this machine's node name. "berth up" refuses them as well, but needs the build.
+# refuse_leftovers: fails when containers of an installation elsewhere have this machine's node name.
+# "berth up" refuses them as well, but needs the build.
 refuse_leftovers() {
   docker_answers || return 0
   local node found
