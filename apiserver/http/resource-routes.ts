@@ -236,16 +236,24 @@ function collectionRoute(of: ResourceRequest, verbs: Verbs): CollectionRoute {
   };
 }
 
+/** An object of another kind is refused: to read it as options that say nothing would delete what was not meant. */
 function deleteBody(request: HttpRequest, body: Buffer): DeleteOptions {
   if (body.length === 0) return {};
   const message = 'berth.meta.v1.DeleteOptions';
-  if (mediaTypeOf(request) === 'application/vnd.kubernetes.protobuf')
-    return decodeStrictly<DeleteOptions>(message, openEnvelope(body).bytes, 'options');
+  const refused = 'the body of a delete must hold DeleteOptions';
+  if (mediaTypeOf(request) === 'application/vnd.kubernetes.protobuf') {
+    const { kind, bytes } = openEnvelope(body);
+    if (kind !== '' && kind !== OPTIONS) throw badRequest(`${refused}, not ${JSON.stringify(kind)}`);
+    return decodeStrictly<DeleteOptions>(message, bytes, 'options');
+  }
   const json = parseJson(body, 'options');
-  if (!isJsonObject(json)) throw badRequest('the body of a delete must hold DeleteOptions, an object');
-  const { kind: _, apiVersion: __, ...options } = json;
+  if (!isJsonObject(json)) throw badRequest(`${refused}, an object`);
+  const { kind = OPTIONS, apiVersion: _, ...options } = json;
+  if (kind !== OPTIONS && kind !== '' && kind !== null) throw badRequest(`${refused}, not ${JSON.stringify(kind)}`);
   return messageFromJson<DeleteOptions>(message, options);
 }
+
+const OPTIONS = 'DeleteOptions';
 
 function writeOf(
   { store, target, query, request }: ResourceRequest,

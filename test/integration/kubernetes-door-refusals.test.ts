@@ -39,6 +39,20 @@ describe('a body', () => {
     ]);
   });
 
+  it('of a deletion that holds another object deletes nothing', async () => {
+    await post(`${inDefault}/configmaps`, { metadata: { name: 'kept', labels: { a: 'b' } } });
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'kept' } };
+    for (const path of ['configmaps/kept', 'configmaps?labelSelector=a%3Db']) {
+      expect(told(await ask(`${inDefault}/${path}`, { method: 'DELETE', body }))).toEqual([
+        ...[400, 'BadRequest'],
+        'the body of a delete must hold DeleteOptions, not "ConfigMap"',
+      ]);
+    }
+    expect((await ask(`${inDefault}/configmaps/kept`)).code).toBe(200);
+    const options = { apiVersion: 'v1', kind: 'DeleteOptions' };
+    expect((await ask(`${inDefault}/configmaps/kept`, { method: 'DELETE', body: options })).code).toBe(200);
+  });
+
   it('of a custom kind names its kind and version', async () => {
     await establish(server, cronTabs());
     const path = '/apis/stable.example.com/v1/namespaces/default/crontabs';
