@@ -151,6 +151,16 @@ describe('a proxy', () => {
     expect(headers).not.toHaveProperty('access-control-allow-origin');
   });
 
+  it('refuses a switch of the protocol that nobody asked for', async () => {
+    answer = ({ socket }) =>
+      void socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\nhello');
+    const { code, text } = await ask(`${places()[0]}/`);
+    expect([code, JSON.parse(text).message]).toEqual([
+      503,
+      'error trying to reach service: the connection was closed before an answer came',
+    ]);
+  });
+
   it('speaks HTTP/2 with its client, bodies included', async () => {
     answer = mirror;
     const { ca, cert, key } = server.admin;

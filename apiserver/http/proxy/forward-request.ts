@@ -94,6 +94,8 @@ function answerOf(sent: ClientRequest, { request, upgrade }: StreamWay, withinMs
   let timer: NodeJS.Timeout | undefined;
   const answer = new Promise<Answer>((resolve, reject) => {
     sent.on('error', reject);
+    // Node tells of no error where the other side switches the protocol though nobody asked it to.
+    sent.on('close', () => reject(unavailable('the connection was closed before an answer came')));
     if (withinMs !== undefined) timer = setTimeout(() => sent.destroy(late(withinMs)), withinMs);
     sent.on('response', (message) => resolve({ message, head: Buffer.alloc(0) }));
     if (upgrade) sent.on('upgrade', (message, socket, head) => resolve({ message, socket, head }));
