@@ -2,16 +2,10 @@ import type { Logger } from 'pino';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import { apiserverMetrics } from '../metrics.ts';
 import { pause, type StorageClock, systemStorageClock } from '../storage/clock.ts';
-
-/** In ms since 1970. */
-interface CertificateEnd {
-  readonly name: string;
-  readonly beganAt: number;
-  readonly endsAt: number;
-}
+import type { NamedLife } from './certificates.ts';
 
 interface Ending {
-  ends(): readonly CertificateEnd[];
+  ends(): readonly NamedLife[];
 }
 
 export interface CertificateRenewalOptions {
@@ -61,7 +55,7 @@ export async function runCertificateRenewal(
 }
 
 /** Those with less than a tenth of their life left, in words. Pure. */
-export function describeEnding(ends: readonly CertificateEnd[], now: number): { readonly name: string; readonly text: string }[] {
+export function describeEnding(ends: readonly NamedLife[], now: number): { readonly name: string; readonly text: string }[] {
   return ends
     .filter(({ beganAt, endsAt }) => endsAt - now < noticedAtRest * (endsAt - beganAt))
     .map(({ name, endsAt }) => {

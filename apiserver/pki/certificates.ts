@@ -212,3 +212,18 @@ export function fitsTogether(pair: KeyPair): boolean {
     return false;
   }
 }
+
+/** When a certificate counts, in ms since 1970. */
+export interface CertificateLife {
+  readonly beganAt: number;
+  readonly endsAt: number;
+}
+
+export interface NamedLife extends CertificateLife {
+  readonly name: string;
+}
+
+export function lifeOf(certificate: string): CertificateLife {
+  const { validFrom, validTo } = new X509Certificate(certificate);
+  return { beganAt: Date.parse(validFrom), endsAt: Date.parse(validTo) };
+}

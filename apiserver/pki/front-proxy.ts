@@ -1,6 +1,5 @@
-import { X509Certificate } from 'node:crypto';
 import { splitCertificates } from '../../api/meta/authority.ts';
-import { createAuthority, type KeyPair } from './certificates.ts';
+import { createAuthority, type KeyPair, lifeOf, type NamedLife } from './certificates.ts';
 import { ensurePair, isFresh, readPair, writePair } from './held-certificates.ts';
 
 const AUTHORITY = 'front-proxy-ca';
@@ -46,8 +45,8 @@ export class FrontProxy {
     return this.#pair;
   }
 
-  /** When they end, in ms since 1970. */
-  ends(): { readonly name: string; readonly beganAt: number; readonly endsAt: number }[] {
+  /** When each of them ends. */
+  ends(): readonly NamedLife[] {
     return [
       { name: AUTHORITY, ...lifeOf(firstOf(this.#authority)) },
       { name: CLIENT, ...lifeOf(this.#pair.certificate) },
@@ -91,8 +90,3 @@ async function nextAuthority(before: KeyPair | undefined, now: Date): Promise<Ke
 
 const firstOf = (certificates: string): string => splitCertificates(certificates)[0] ?? '';
 const firstPair = ({ certificate, key }: KeyPair): KeyPair => ({ certificate: firstOf(certificate), key });
-
-function lifeOf(pem: string): { readonly beganAt: number; readonly endsAt: number } {
-  const { validFrom, validTo } = new X509Certificate(pem);
-  return { beganAt: Date.parse(validFrom), endsAt: Date.parse(validTo) };
-}

@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { controlPlane, groups } from '../authn/identity.ts';
@@ -12,7 +11,15 @@ import {
   shownChain,
   trustedOf,
 } from './authorities.ts';
-import { fitsTogether, inspectCertificate, issueCertificate, type KeyPair, type Subject } from './certificates.ts';
+import {
+  fitsTogether,
+  inspectCertificate,
+  issueCertificate,
+  type KeyPair,
+  lifeOf,
+  type NamedLife,
+  type Subject,
+} from './certificates.ts';
 import { readIfThere, writePrivateFile } from './files.ts';
 
 /** With what the server listens (PEM). */
@@ -92,11 +99,14 @@ export class HeldCertificates {
   }
 
   /** When each of them ends, the authority included: of two the first that ends. */
-  ends(): readonly CertificateEnd[] {
+  ends(): readonly NamedLife[] {
     const { signer, previous } = this.#authorities;
-    const authorities = [signer.certificate, ...(previous === undefined ? [] : [previous])].map((pem) => endOf('ca', pem));
+    const authorities = [signer.certificate, ...(previous === undefined ? [] : [previous])].map((pem) => ({
+      name: 'ca',
+      ...lifeOf(pem),
+    }));
     const first = authorities.reduce((a, b) => (b.endsAt < a.endsAt ? b : a));
-    return [first, ...heldNames.map((name) => endOf(name, this.pair(name).certificate))];
+    return [first, ...heldNames.map((name) => ({ name, ...lifeOf(this.pair(name).certificate) }))];
   }
 
   /** Calls `observer` after each change; the returned function ends that. */
@@ -181,18 +191,6 @@ export class HeldCertificates {
   }
 }
 
-/** In ms since 1970. */
-export interface CertificateEnd {
-  readonly name: 'ca' | HeldName;
-  readonly beganAt: number;
-  readonly endsAt: number;
-}
-
-function endOf(name: 'ca' | HeldName, pem: string): CertificateEnd {
-  const { validFrom, validTo } = new X509Certificate(pem);
-  return { name, beganAt: Date.parse(validFrom), endsAt: Date.parse(validTo) };
-}
-
 function allHosts(given: readonly string[]): string[] {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   const routable = addresses.filter(({ address }) => !address.startsWith('fe80:')).map(({ address }) => address);
@@ -267,6 +265,6 @@ async function isStillGood(signer: KeyPair, pair: KeyPair, now: Date, hosts: rea
 /** Whether an authority's pair belongs together and has enough of its life left. */
 export function isFresh(pair: KeyPair, now: Date): boolean {
   if (!fitsTogether(pair)) return false;
-  const { beganAt, endsAt } = endOf('ca', pair.certificate);
+  const { beganAt, endsAt } = lifeOf(pair.certificate);
   return endsAt - now.getTime() >= RENEW_AT_REST * (endsAt - beganAt);
 }
