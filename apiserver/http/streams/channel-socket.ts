@@ -1,6 +1,5 @@
 import type { RawData, WebSocket } from 'ws';
-import { callCancelled } from '../../../api/errors/index.ts';
-import { stopping } from '../../tunnel/forward.ts';
+import { sendMessage } from './web-socket.ts';
 
 /** A connection from which nothing is read does not tell that its client has gone, until something is written. */
 const probeMs = 5_000;
@@ -57,20 +56,11 @@ export class ChannelSocket {
    * Resolves when the bytes have left this process. Throws UNAVAILABLE when the server stops before (`last` ones go out
    * even then), CANCELLED without a client.
    */
-  send(channel: number, bytes: Uint8Array, last = false): Promise<void> {
+  async send(channel: number, bytes: Uint8Array, last = false): Promise<void> {
     const message = this.#isBase64
       ? `${String.fromCharCode(ZERO + channel)}${Buffer.from(bytes).toString('base64')}`
       : Buffer.concat([Buffer.from([channel]), bytes]);
-    return new Promise((resolve, reject) => {
-      const aborted = (): void => reject(stopping());
-      if (this.#signal.aborted && !last) return aborted();
-      this.#signal.addEventListener('abort', aborted);
-      this.#ws.send(message, { binary: !this.#isBase64 }, (error) => {
-        this.#signal.removeEventListener('abort', aborted);
-        if (error) reject(callCancelled());
-        else resolve();
-      });
-    });
+    await sendMessage(this.#ws, message, last && this.#signal.aborted ? undefined : this.#signal);
   }
 
   close(): void {

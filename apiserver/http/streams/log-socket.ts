@@ -1,8 +1,7 @@
 import type { WebSocket } from 'ws';
 import { callCancelled } from '../../../api/errors/index.ts';
-import { stopping } from '../../tunnel/forward.ts';
 import type { Upgrade } from './upgrade.ts';
-import { WebSocketDoor } from './web-socket.ts';
+import { sendMessage, WebSocketDoor } from './web-socket.ts';
 
 const BASE64 = 'base64.binary.k8s.io';
 const door = new WebSocketDoor(['binary.k8s.io', BASE64]);
@@ -36,20 +35,10 @@ export class LogSocket {
    * Resolves when the bytes have left this process. Throws UNAVAILABLE when the server stops before, CANCELLED without
    * a client.
    */
-  send(bytes: Uint8Array): Promise<void> {
+  async send(bytes: Uint8Array): Promise<void> {
+    if (!this.#ws) throw callCancelled();
     const message = this.#isBase64 ? Buffer.from(bytes).toString('base64') : bytes;
-    return new Promise((resolve, reject) => {
-      const aborted = (): void => reject(stopping());
-      if (this.#signal.aborted) return aborted();
-      this.#signal.addEventListener('abort', aborted);
-      const sent = (error?: Error): void => {
-        this.#signal.removeEventListener('abort', aborted);
-        if (error) reject(callCancelled());
-        else resolve();
-      };
-      if (this.#ws) this.#ws.send(message, { binary: !this.#isBase64 }, sent);
-      else sent(callCancelled());
-    });
+    await sendMessage(this.#ws, message, this.#signal);
   }
 
   end(): void {

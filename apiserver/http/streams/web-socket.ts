@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { badRequest, callCancelled } from '../../../api/errors/index.ts';
+import { stopping } from '../../tunnel/forward.ts';
 import type { Upgrade } from './upgrade.ts';
 
 /** Clients send pieces of 32 KiB; one message is all that is held of a client. */
@@ -66,4 +67,21 @@ export class WebSocketDoor {
     if (!ws) throw callCancelled();
     return ws;
   }
+}
+
+/**
+ * Sends text or bytes; resolves when they have left this process. Throws UNAVAILABLE when the signal aborts before,
+ * CANCELLED without a client.
+ */
+export function sendMessage(ws: WebSocket, message: string | Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const aborted = (): void => reject(stopping());
+    if (signal?.aborted) return aborted();
+    signal?.addEventListener('abort', aborted);
+    ws.send(message, { binary: typeof message !== 'string' }, (error) => {
+      signal?.removeEventListener('abort', aborted);
+      if (error) reject(callCancelled());
+      else resolve();
+    });
+  });
 }
