@@ -69,7 +69,10 @@ export function protobufEventsAs(form: ProtobufForm, store: KindStore): EventFor
     field: 2,
     hasHeading: false,
     // Kubernetes' clients compare what an event has with what a write answered.
-    encode: (entry) => envelope(kind, form.item(store, { ...entry, bytes: Buffer.from(spellOut(store.kind, entry.bytes)) })),
+    encode(entry) {
+      const bytes = spellOut(store.kind, entry.bytes);
+      return envelope(kind, form.item(store, bytes === entry.bytes ? entry : { ...entry, bytes: Buffer.from(bytes) }));
+    },
     bookmark: (metadata) => envelope(kind, bookmark(metadata)),
   };
 }
