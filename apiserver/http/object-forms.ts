@@ -12,6 +12,7 @@ import type { KindStore } from '../registry/kind-store.ts';
 import { asServed, servedKind } from '../registry/store-version.ts';
 import type { ObjectForm } from '../verbs/object-format.ts';
 import type { Entry } from '../watch/entry.ts';
+import type { BookmarkMetadata } from '../watch/event-format.ts';
 import { metadataBytes } from '../watch/stamp-resource-version.ts';
 import type { StatusObject } from './status-object.ts';
 
@@ -30,6 +31,8 @@ export interface ItemForm {
   writeItem(store: KindStore, entry: Entry, out: JsonOutput): void;
   /** An object as an answer or an event of its own; `first` of a stream has what others leave out. */
   alone(kind: Kind, object: ApiObject, first: boolean): JsonObject;
+  /** An object of which only the metadata says something: clients decode it as they do the objects of other events. */
+  bookmark(store: KindStore, metadata: BookmarkMetadata): JsonObject;
   /** Whether objects are shown in the version that was asked for; tables show what is stored. */
   readonly isOfServed: boolean;
 }
@@ -50,6 +53,10 @@ export const wholeObjects: ItemForm = {
     else out.json(JSON.stringify(toJson(servedKind(store), shownIn(this, store, entry))));
   },
   alone: (kind, object) => toJson(kind, object),
+  bookmark(store, { ...metadata }) {
+    const { kind, apiVersion } = servedKind(store);
+    return { kind, apiVersion, metadata };
+  },
 };
 
 /** Objects without anything but their metadata. */
@@ -59,6 +66,7 @@ export const partialObjects: ItemForm = {
   listHead: (_, metadata) => ({ kind: 'PartialObjectMetadataList', apiVersion: META, metadata: metaOf(metadata) }),
   writeItem: ({ kind }, { bytes }, out) => writePartial(spellOut(kind, bytes), out),
   alone: (_, object) => partialOf(object),
+  bookmark: (_, metadata) => partialOf({ metadata }),
 };
 
 const partialHead = `{"kind":"PartialObjectMetadata","apiVersion":"${META}","metadata":`;
@@ -102,6 +110,12 @@ export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
     alone(kind, object, first) {
       const { resourceVersion = '' } = object.metadata ?? {};
       return { ...tableHead(kind, { resourceVersion }, first), rows: [rowOf(kind, object)] };
+    },
+    bookmark({ kind }, metadata) {
+      // A row of an object without a name, as in Kubernetes: a bookmark may have annotations, and a table has none.
+      const cells = kind.columns.map(({ type }) => (type === 'integer' ? 0 : ''));
+      const row = { cells, object: include === 'None' ? null : partialOf({ metadata }) };
+      return { ...tableHead(kind, { resourceVersion: metadata.resourceVersion }, false), rows: [row] };
     },
   };
 }

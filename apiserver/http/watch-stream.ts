@@ -42,13 +42,12 @@ export function linesOf(frame: Buffer): Buffer {
 
 /** Events whose objects are JSON in the form; those with the same id share what was encoded for one of them. */
 export function jsonEventsAs(form: ItemForm, id: string, store: KindStore): EventFormat {
-  const { kind, apiVersion } = servedKind(store);
   return {
-    id: `http ${id} ${apiVersion}`,
+    id: `http ${id} ${servedKind(store).apiVersion}`,
     field: 2,
     hasHeading: form.items === 'rows',
     encode: (entry, first) => eventBytes(form, store, entry, first),
-    bookmark: (metadata) => Buffer.from(JSON.stringify({ kind, apiVersion, metadata })),
+    bookmark: (metadata) => Buffer.from(JSON.stringify(form.bookmark(store, metadata))),
   };
 }
 

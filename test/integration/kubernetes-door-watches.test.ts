@@ -188,6 +188,21 @@ describe('a watch', () => {
     const metadata = (await read(`${inDefault}/configmaps?watch=1&${shortly}`, partial)).events();
     expect(metadata[0]).toMatchObject({ object: { kind: 'PartialObjectMetadata', metadata: { name: 'one' } } });
   });
+
+  it.each([
+    ['ConfigMap', 'v1', ''],
+    ['PartialObjectMetadata', 'meta.k8s.io/v1', ';as=PartialObjectMetadata;v=v1;g=meta.k8s.io'],
+    ['Table', 'meta.k8s.io/v1', ';as=Table;v=v1;g=meta.k8s.io'],
+  ])('sends bookmarks as %s, as its other events', async (kind, apiVersion, as) => {
+    const initial = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+    const { events } = await read(`${inDefault}/configmaps?watch=1&${initial}&${shortly}`, { accept: `application/json${as}` });
+    const bookmarks = events().filter(({ type }: { type: string }) => type === 'BOOKMARK');
+    const metadata = { resourceVersion: expect.stringMatching(/^[1-9]/), annotations: { 'k8s.io/initial-events-end': 'true' } };
+    expect(bookmarks[0]?.object).toMatchObject({ kind, apiVersion });
+    const named = kind === 'Table' ? bookmarks[0].object.rows[0].object : bookmarks[0].object;
+    expect(named.metadata).toMatchObject(metadata);
+    for (const { object } of events()) expect(object.kind).toBe(kind);
+  });
 });
 
 describe('options that contradict each other are refused', () => {
