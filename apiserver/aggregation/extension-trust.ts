@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
+import { rbacGroup } from '../../api/kinds/rbac-roles.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
+import { controlPlane } from '../authn/identity.ts';
 import { type FrontProxy, frontProxyName } from '../pki/front-proxy.ts';
 import type { HeldCertificates } from '../pki/held-certificates.ts';
 import { keepOwnObjects, type OwnObject } from '../registry/own-objects.ts';
@@ -29,21 +31,33 @@ export function trustData(clientAuthority: string, frontProxyAuthority: string):
   };
 }
 
-/** Keeps the ConfigMap that extension servers read, and the role that lets them, until the signal aborts. */
+/**
+ * Keeps the ConfigMap that extension servers read, and the role that lets them, until the signal aborts. Kubernetes'
+ * own scheduler and controllers are bound to the role from the start: they serve metrics as extension servers do.
+ */
 export async function keepExtensionTrust(
   { registry, certificates, frontProxy, log }: ExtensionTrustOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const namespace = namespaces.system;
   const rules = [{ apiGroups: [''], resources: ['configmaps'], resourceNames: [name], verbs: ['get', 'list', 'watch'] }];
+  const labels = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
+  const reader = `${name}-reader`;
+  const roleRef = { apiGroup: rbacGroup, kind: 'Role', name: reader };
+  const users = [controlPlane.controllers, controlPlane.scheduler];
+  const subjects = users.map((user) => ({ kind: 'User', apiGroup: rbacGroup, name: user }));
   const objects: OwnObject[] = [
     {
       ...{ kind: 'ConfigMap', namespace, name },
       wanted: () => ({ fields: { data: trustData(certificates.trusted(), frontProxy.authority) } }),
     },
     {
-      ...{ kind: 'Role', namespace, name: `${name}-reader` },
-      wanted: () => ({ labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults' }, fields: { rules } }),
+      ...{ kind: 'Role', namespace, name: reader },
+      wanted: () => ({ labels, fields: { rules } }),
+    },
+    {
+      ...{ kind: 'RoleBinding', namespace, name: `system::${reader}` },
+      wanted: () => ({ labels, fields: { roleRef, subjects } }),
     },
   ];
   const kept = await keepOwnObjects({ registry, log, what: 'what extension servers are to trust', objects }, signal);

@@ -136,3 +136,12 @@ describe('objects of users', () => {
     expect(refused.map(({ code }) => code)).toEqual([403, 403, 403]);
   });
 });
+
+it.each([
+  ['system:kube-scheduler', 200],
+  ['system:kube-controller-manager', 200],
+  ['anna', 403],
+])('the ConfigMap that extension servers read answers %s with %i', async (user, expected) => {
+  const path = '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication';
+  expect((await ask(path, { headers: { 'impersonate-user': user } })).code).toBe(expected);
+});

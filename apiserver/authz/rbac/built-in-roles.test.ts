@@ -47,6 +47,17 @@ describe('the built-in roles', () => {
     ['edit', 'update', 'apps', 'deployments/status', false],
     ['edit', 'create', 'apps', 'controllerrevisions', false],
     ['admin', 'get', '', 'podtemplates', false],
+    ['system:kube-scheduler', 'watch', '', 'services', true],
+    ['system:kube-scheduler', 'list', '', 'replicationcontrollers', true],
+    ['system:kube-scheduler', 'list', 'apps', 'replicasets', true],
+    ['system:kube-scheduler', 'watch', 'apps', 'statefulsets', true],
+    ['system:kube-scheduler', 'list', 'storage.k8s.io', 'csinodes', true],
+    ['system:kube-scheduler', 'list', 'storage.k8s.io', 'csistoragecapacities', true],
+    ['system:kube-scheduler', 'update', '', 'persistentvolumeclaims', true],
+    ['system:kube-scheduler', 'create', 'authentication.k8s.io', 'tokenreviews', true],
+    ['system:kube-scheduler', 'list', '', 'secrets', false],
+    ['system:kube-controller-manager', 'list', 'events.k8s.io', 'events', true],
+    ['system:kube-controller-manager', 'create', 'authorization.k8s.io', 'subjectaccessreviews', true],
   ] as const)('as in Kubernetes: %s may %s %s %s is %s', (role, verb, group, resource, may) => {
     const rules = settle(builtInRoles).get(role)?.rules ?? [];
     const allowed = rules.some(

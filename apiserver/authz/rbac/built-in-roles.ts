@@ -104,15 +104,26 @@ const writeEvents: PolicyRule = {
 };
 const lead = rule(['get', 'list', 'watch', 'create', 'update', 'patch'], 'coordination.k8s.io', 'leases');
 
+/** For programs that let users of the cluster in, as Kubernetes' own scheduler and controllers do to their metrics. */
+const delegate: PolicyRule[] = [
+  rule(['create'], 'authentication.k8s.io', 'tokenreviews'),
+  rule(['create'], 'authorization.k8s.io', 'subjectaccessreviews'),
+];
+
 const schedulerRules: PolicyRule[] = [
   rule(READ, CORE, 'pods', 'nodes', 'namespaces', 'persistentvolumeclaims', 'persistentvolumes'),
   rule(READ, 'storage.k8s.io', 'storageclasses'),
   rule(READ, 'policy', 'poddisruptionbudgets'),
+  // What Berth's scheduler does not read, and Kubernetes' own one, run against this server, does.
+  rule(READ, CORE, 'services', 'replicationcontrollers'),
+  rule(READ, APPS, 'replicasets', 'statefulsets'),
+  rule(READ, 'storage.k8s.io', 'csinodes', 'csidrivers', 'csistoragecapacities'),
+  ...delegate,
   rule(READ, 'metrics.k8s.io', 'nodemetrics'),
   rule(['create'], CORE, 'pods/binding'),
   // A pod makes room for a more important one.
   rule(['delete'], CORE, 'pods'),
-  rule(['patch'], CORE, 'pods/status', 'persistentvolumeclaims', 'persistentvolumes'),
+  rule(['update', 'patch'], CORE, 'pods/status', 'persistentvolumeclaims', 'persistentvolumes'),
   rule(['update'], 'berth.io', 'schedulers'),
   writeEvents,
   lead,
@@ -122,7 +133,14 @@ const schedulerRules: PolicyRule[] = [
 const collect = [...READ, 'patch', 'delete', 'deletecollection'];
 
 /** What all controllers may do; what each needs besides, its own folder says (`ControllerDefinition.rules`). */
-const controllerRules: PolicyRule[] = [...everyKind(collect), writeEvents, lead];
+const controllerRules: PolicyRule[] = [
+  ...everyKind(collect),
+  writeEvents,
+  lead,
+  // For Kubernetes' own controllers, run against this server.
+  rule(READ, 'events.k8s.io', 'events'),
+  ...delegate,
+];
 
 const requestCertificates = rule(['create', 'get'], 'certificates.k8s.io', 'certificatesigningrequests');
 
@@ -168,11 +186,7 @@ export const builtInRoles: readonly ClusterRole[] = [
   makeRole('system:service-account-issuer-discovery', [
     { nonResourceURLs: ['/.well-known/openid-configuration', '/openid/v1/jwks'], verbs: ['get'] },
   ]),
-  // For programs that let users of the cluster in.
-  makeRole('system:auth-delegator', [
-    rule(['create'], 'authentication.k8s.io', 'tokenreviews'),
-    rule(['create'], 'authorization.k8s.io', 'subjectaccessreviews'),
-  ]),
+  makeRole('system:auth-delegator', delegate),
   makeRole(controlPlane.scheduler, schedulerRules),
   makeRole(controlPlane.controllers, controllerRules),
   makeRole('system:node', nodeRules),
