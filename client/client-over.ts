@@ -6,6 +6,7 @@ import type { Connection } from './connection/connection.ts';
 import { createBackupClient } from './services/backup-client.ts';
 import { createBulkWriter } from './services/bulk-writer.ts';
 import { createCertificatesClient } from './services/certificates-client.ts';
+import { createExtensionsClient } from './services/extensions-client.ts';
 import { createKindClients, createStandardClient } from './services/kind-clients.ts';
 import { createLogLevelsClient } from './services/log-levels-client.ts';
 import { createNetChecksClient } from './services/net-checks-client.ts';
@@ -40,6 +41,7 @@ export function clientOver(connection: Connection, { onWarning }: Pick<ConnectOp
     tunnel: createTunnelClient(connection),
     backups: createBackupClient(connection),
     certificates: createCertificatesClient(connection),
+    extensions: createExtensionsClient(connection),
     pages: createPagesClient(connection),
     secretKeys: createSecretKeysClient(connection),
     close: () => connection.close(),

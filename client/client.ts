@@ -4,6 +4,7 @@ import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import type { BackupClient } from './services/backup-client.ts';
 import type { BulkWriter, BulkWriterOptions } from './services/bulk-writer.ts';
 import type { CertificatesClient } from './services/certificates-client.ts';
+import type { ExtensionsClient } from './services/extensions-client.ts';
 import type { KindClients } from './services/kind-clients.ts';
 import type { LogLevelsClient } from './services/log-levels-client.ts';
 import type { NetChecksClient } from './services/net-checks-client.ts';
@@ -85,6 +86,7 @@ export interface Client extends KindClients {
   readonly backups: BackupClient;
   readonly secretKeys: SecretKeysClient;
   readonly certificates: CertificatesClient;
+  readonly extensions: ExtensionsClient;
   /** Whether the server works, and what it measures. */
   readonly pages: PagesClient;
   /** Ends every call with CANCELLED and closes the connection. */

@@ -67,6 +67,7 @@ export type { BulkResult, BulkWrite } from './services/bulk.ts';
 export type { BulkWriter, BulkWriterOptions, ResourceWrites } from './services/bulk-writer.ts';
 export type { CertificatesClient, RenewWish } from './services/certificates-client.ts';
 export { defineKind, type KindNames } from './services/define-kind.ts';
+export type { ExtensionsClient } from './services/extensions-client.ts';
 export type { KindClients } from './services/kind-clients.ts';
 export type { LogLevelsClient } from './services/log-levels-client.ts';
 export type { NetChecksClient } from './services/net-checks-client.ts';

@@ -168,6 +168,8 @@ export type { DropAuthorityRequest } from './types/berth/server/v1/DropAuthority
 export type { DropAuthorityResponse } from './types/berth/server/v1/DropAuthorityResponse.ts';
 export type { Duration } from './types/google/protobuf/Duration.ts';
 export type { EmptyDirVolumeSource } from './types/berth/core/v1/EmptyDirVolumeSource.ts';
+export type { EmptyNamespaceRequest } from './types/berth/server/v1/EmptyNamespaceRequest.ts';
+export type { EmptyNamespaceResponse } from './types/berth/server/v1/EmptyNamespaceResponse.ts';
 export type { Endpoint as EndpointV1beta1 } from './types/berth/discovery/v1beta1/Endpoint.ts';
 export type { Endpoint } from './types/berth/discovery/v1/Endpoint.ts';
 export type { EndpointAddress } from './types/berth/core/v1/EndpointAddress.ts';
@@ -208,6 +210,7 @@ export type { ExecExit } from './types/berth/core/v1/ExecExit.ts';
 export type { ExemptPriorityLevelConfiguration } from './types/berth/flowcontrol/v1/ExemptPriorityLevelConfiguration.ts';
 export type { Explanation } from './types/berth/scheduling/v1/Explanation.ts';
 export type { ExpressionWarning } from './types/berth/admissionregistration/v1/ExpressionWarning.ts';
+export type { ExtensionRemains } from './types/berth/server/v1/ExtensionRemains.ts';
 export type { ExternalMetricSource } from './types/berth/autoscaling/v2/ExternalMetricSource.ts';
 export type { ExternalMetricStatus } from './types/berth/autoscaling/v2/ExternalMetricStatus.ts';
 export type { ExtraValue } from './types/berth/authentication/v1/ExtraValue.ts';
@@ -764,6 +767,7 @@ export type { TypeChecking } from './types/berth/admissionregistration/v1/TypeCh
 export type { TypedLocalObjectReference } from './types/berth/core/v1/TypedLocalObjectReference.ts';
 export type { TypedObjectReference } from './types/berth/core/v1/TypedObjectReference.ts';
 export type { UncountedTerminatedPods } from './types/berth/batch/v1/UncountedTerminatedPods.ts';
+export type { UndiscoveredVersion } from './types/berth/server/v1/UndiscoveredVersion.ts';
 export type { UsageHistory } from './types/berth/metrics/v1/UsageHistory.ts';
 export type { UsageSeries } from './types/berth/metrics/v1/UsageSeries.ts';
 export type { UserInfo } from './types/berth/authentication/v1/UserInfo.ts';

@@ -41,6 +41,8 @@ const aggregator: Identity = { user: 'system:kube-aggregator', groups: ['system:
 export const extensionFlow = { level: 'control', key: 'aggregation', name: 'the extension servers', isExempt: true } as const;
 
 export interface ExtensionQuestion {
+  /** GET, unless something else is said. */
+  readonly method?: string;
   readonly path: string;
   readonly accept: string;
   /** For all of it. */
@@ -56,7 +58,7 @@ export interface ExtensionAnswer {
 /** What an extension server answers this server itself. Throws where it is not reached, too slow, or says too much. */
 export async function askExtension(
   remote: RemoteGroup,
-  { path, accept, withinMs, mostBytes }: ExtensionQuestion,
+  { method = 'GET', path, accept, withinMs, mostBytes }: ExtensionQuestion,
   deps: ExtensionDeps,
   { flow, signal }: TunnelCaller,
 ): Promise<ExtensionAnswer> {
@@ -69,7 +71,7 @@ export async function askExtension(
     const secure = overTls(socket, extensionTls(remote, deps));
     opened.push(secure);
     const headers = { host: extensionHost(remote), accept, ...remoteUserHeaders(aggregator) };
-    return await read({ path, headers, createConnection: () => secure, signal: ended }, mostBytes);
+    return await read({ method, path, headers, createConnection: () => secure, signal: ended }, mostBytes);
   } catch (error) {
     if (!signal.aborted && ended.aborted) throw new Error(`no answer within ${withinMs / 1_000} s`);
     throw error;

@@ -102,6 +102,7 @@ const others: Readonly<Record<string, MethodAccess>> = {
   '/berth.server.v1.Certificates/List': { verbs: ['list'], kinds: ['Certificate'] },
   '/berth.server.v1.Certificates/Renew': { verbs: ['create'], kinds: ['Certificate'] },
   '/berth.server.v1.Certificates/DropAuthority': { verbs: ['delete'], kinds: ['Certificate'] },
+  '/berth.server.v1.Extensions/EmptyNamespace': { verbs: ['finalize'], kinds: ['Namespace'] },
   '/berth.server.v1.SecretKeys/Rotate': { verbs: ['create'], kinds: ['SecretKey'] },
   '/berth.server.v1.Pages/Get': { paths: true },
   '/berth.ops.v1.LogLevels/Get': { verbs: ['get'], kinds: ['LogLevel'] },

@@ -38,6 +38,7 @@ import { addWebhooks } from './admission-webhooks.ts';
 import { BACKUP_SERVICE, backupService } from './backup-service.ts';
 import { CallPipeline, type CallPipelineOptions } from './call-pipeline.ts';
 import { CERTIFICATES_SERVICE, certificatesService } from './certificates-service.ts';
+import { EXTENSIONS_SERVICE, extensionsService } from './extensions-service.ts';
 import { createGrpcServer } from './grpc-server.ts';
 import { addHealth } from './health.ts';
 import { defaultItemStreamLimits, type ItemStreamLimits, ItemStreams } from './item-stream.ts';
@@ -156,6 +157,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     ...{ ...calls.options, registry, ...core, actions, aggregation },
     ...{ now: options.now, isServing: () => isServing, metrics, random: options.random, arrivals },
   });
+  serve(extensionsService({ aggregation, namespaces: registry.store('Namespace') }, calls.pipeline));
   const pages = { metrics, storage: registry.storage, stopping: options.stopping, log };
   serve(pagesService({ ...pages, kubernetesAddresses: () => door.addresses }, calls.pipeline));
   return { server, refusals, arrivals, door, aggregation, setServing };
@@ -241,6 +243,7 @@ const coreNames: readonly string[] = [
   TOKEN_KEYS_SERVICE,
   CERTIFICATES_SERVICE,
   PAGES_SERVICE,
+  EXTENSIONS_SERVICE,
 ];
 
 function coreServices(

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import type { Namespace } from '../../api/generated/types.ts';
+import type { EmptyNamespaceResponse, Namespace } from '../../api/generated/types.ts';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
 import { createNamespaces, type NamespacesOptions } from './controller.ts';
 
 /** A controller of one empty namespace, with a condition of before if it was not always empty; and what it lets go. */
-function createController(conditions: object[] = []) {
+function createController(conditions: object[] = [], extensions: EmptyNamespaceResponse = {}) {
   const metadata = { name: 'a', uid: 'u', deletionTimestamp: { seconds: 1 } };
   const spec = { finalizers: ['kubernetes', 'example.com/early'] };
   const namespace: Namespace = { metadata: { ...metadata, resourceVersion: '5' }, spec, status: { conditions } };
@@ -19,7 +19,7 @@ function createController(conditions: object[] = []) {
     finalize: async (sent: Namespace) => void finalized.push(sent),
   };
   const controller = createNamespaces({
-    client: { namespaces, objects: { kinds: async () => [] } },
+    client: { namespaces, objects: { kinds: async () => [] }, extensions: { emptyNamespace: async () => extensions } },
     namespaces: { lister: { get: () => namespace } },
     contents: [],
     clock: createFakeClock(),
@@ -42,4 +42,14 @@ it('goes on from the version that its own report made', async () => {
   expect(finalized).toEqual([
     { metadata: { name: 'a', uid: 'u', resourceVersion: '7' }, spec: { finalizers: ['example.com/late'] } },
   ]);
+});
+
+it.each<EmptyNamespaceResponse>([
+  { remains: [{ resource: 'flunders.example.com', count: 1 }] },
+  { remains: [{ resource: 'flunders.example.com', failure: 'no answer within 10 s' }] },
+  { undiscovered: [{ groupVersion: 'example.com/v1', message: 'its APIService is not available' }] },
+])('keeps a namespace in which extension servers have, or may have, objects: %j', async (extensions) => {
+  const { finalized, reconcile } = createController([], extensions);
+  await reconcile();
+  expect(finalized).toEqual([]);
 });

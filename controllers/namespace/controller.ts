@@ -12,7 +12,7 @@ import { type Controller, changesOfAll, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { rule, writeStatus } from '../rules.ts';
 import { createWaits, type Waits } from '../waits.ts';
-import { computeConditions, isEmpty, type Remains } from './decide.ts';
+import { computeConditions, type Found, isEmpty, type Remains } from './decide.ts';
 
 /** A kind of which outlines suffice. Where it has namespaces, the informer has `contentIndexers`. */
 export interface ContentKind {
@@ -27,7 +27,7 @@ export const contentIndexers = {
 };
 
 export interface NamespacesOptions {
-  readonly client: Pick<Client, 'namespaces' | 'objects'>;
+  readonly client: Pick<Client, 'namespaces' | 'objects' | 'extensions'>;
   /** Outlines suffice. */
   readonly namespaces: Pick<Informer<ApiObject>, 'lister' | 'addHandler' | 'waitForSync'>;
   /** What may be in a namespace, as far as it is followed; the server is asked about everything else. */
@@ -98,18 +98,32 @@ class NamespaceController implements Controller {
     const namespace = await this.#read(name, signal);
     if (!namespace) return this.#removeStrays(name, strays, signal);
     if (!namespace.metadata?.deletionTimestamp || !namespace.spec?.finalizers?.includes(finalizers.kubernetes)) return;
-    const remains = await this.#empty(name, signal);
-    const reported = await this.#report(namespace, remains, signal);
-    if (!isEmpty(remains)) this.#waits.begin(name);
+    const found = await this.#empty(name, signal);
+    const reported = await this.#report(namespace, found, signal);
+    if (!isEmpty(found)) this.#waits.begin(name);
     else if (reported) await this.#finish(reported, signal);
   }
 
   /** Tells everything in the namespace to go, and says what is still there. */
-  async #empty(namespace: string, signal: AbortSignal): Promise<Remains[]> {
+  async #empty(namespace: string, signal: AbortSignal): Promise<Found> {
     const kinds = (await this.#options.client.objects.kinds({ signal })).filter(({ namespaced }) => namespaced);
     const remains: Remains[] = [];
     for (const kind of kinds) remains.push(await this.#emptyOf(kind, namespace, signal));
-    return remains;
+    const extensions = await this.#emptyExtensions(namespace, signal);
+    return { remains: [...remains, ...extensions.remains], undiscovered: extensions.undiscovered };
+  }
+
+  /** Objects of groups that extension servers serve are reached by the API server alone. */
+  async #emptyExtensions(namespace: string, signal: AbortSignal): Promise<Found> {
+    const call = { signal, timeoutMs: emptyingTimeoutMs };
+    const { remains = [], undiscovered = [] } = await this.#options.client.extensions.emptyNamespace(namespace, call);
+    return {
+      remains: remains.map(({ resource = '', count = 0, finalizers = {}, failure }) => ({
+        ...{ plural: resource, count: Number(count), finalizers: new Map(Object.entries(finalizers)) },
+        failure: failure || undefined,
+      })),
+      undiscovered: undiscovered.map(({ groupVersion = '', message = '' }) => `${groupVersion}: ${message}`),
+    };
   }
 
   async #emptyOf(
@@ -134,9 +148,9 @@ class NamespaceController implements Controller {
   }
 
   /** Writes the conditions; gives the namespace as it is then, or undefined when it is gone. */
-  async #report(namespace: Namespace, remains: readonly Remains[], signal: AbortSignal): Promise<Namespace | undefined> {
+  async #report(namespace: Namespace, found: Found, signal: AbortSignal): Promise<Namespace | undefined> {
     const now = secondsTimestamp(new Date(this.#options.clock.now()));
-    const conditions = computeConditions(remains, namespace.status?.conditions, now);
+    const conditions = computeConditions(found, namespace.status?.conditions, now);
     if (!conditions) return namespace;
     const { name = '', uid } = namespace.metadata ?? {};
     const json = conditions.map((each) => messageToJson('berth.core.v1.NamespaceCondition', each));

@@ -13,8 +13,16 @@ export interface Remains {
   readonly failure?: string | undefined;
 }
 
+/** What was found in a namespace. */
+export interface Found {
+  readonly remains: readonly Remains[];
+  /** The versions of groups whose servers did not tell what they serve, and why. */
+  readonly undiscovered: readonly string[];
+}
+
 /** Reasons, in Kubernetes' words, by what they say; the first is for True. */
 const reasons = {
+  NamespaceDeletionDiscoveryFailure: ['DiscoveryFailed', 'ResourcesDiscovered'],
   NamespaceDeletionContentFailure: ['ContentDeletionFailed', 'ContentDeleted'],
   NamespaceContentRemaining: ['SomeResourcesRemain', 'ContentRemoved'],
   NamespaceFinalizersRemaining: ['SomeFinalizersRemain', 'ContentHasNoFinalizers'],
@@ -22,8 +30,9 @@ const reasons = {
 
 type ConditionType = keyof typeof reasons;
 
-export function isEmpty(remains: readonly Remains[]): boolean {
-  return remains.every(({ count, failure }) => count === 0 && failure === undefined);
+/** Where a server did not tell what it serves, there may be more. */
+export function isEmpty({ remains, undiscovered }: Found): boolean {
+  return undiscovered.length === 0 && remains.every(({ count, failure }) => count === 0 && failure === undefined);
 }
 
 /**
@@ -31,13 +40,15 @@ export function isEmpty(remains: readonly Remains[]): boolean {
  * namespace that is empty at once nothing is reported: the namespace is gone before a reader could see it.
  */
 export function computeConditions(
-  remains: readonly Remains[],
+  found: Found,
   present: readonly NamespaceCondition[] | undefined,
   now: Timestamp,
 ): NamespaceCondition[] | undefined {
   const said = present?.some(({ type }) => Object.hasOwn(reasons, type ?? '')) === true;
-  if (isEmpty(remains) && !said) return undefined;
+  if (isEmpty(found) && !said) return undefined;
+  const { remains, undiscovered } = found;
   const next = [
+    condition('NamespaceDeletionDiscoveryFailure', undiscovered.join('; '), 'all servers told what they serve'),
     condition('NamespaceDeletionContentFailure', failuresOf(remains), 'everything was told to go'),
     condition('NamespaceContentRemaining', contentOf(remains), 'nothing is left'),
     condition('NamespaceFinalizersRemaining', finalizersOf(remains), 'nothing waits for a finalizer'),

@@ -96,7 +96,7 @@ const onlyGrpc = [
   /^berth\.core\.v1\.Pods\/(BindStream|ReadFiles|WriteFiles)$/,
   /^berth\.meta\.v1\.Objects\/(?!Kinds)/,
   /^berth\.(metrics\.v1\.UsageHistories|node\.v1\.(NetChecks|Tunnel)|ops\.v1|scheduling\.v1\.Placements)/,
-  /^berth\.server\.v1\.(Backups|Certificates|SecretKeys)\/|^berth\.authentication\.v1\.TokenKeys\//,
+  /^berth\.server\.v1\.(Backups|Certificates|Extensions|SecretKeys)\/|^berth\.authentication\.v1\.TokenKeys\//,
 ];
 
 /** What gRPC has no method for, and who may use it. */

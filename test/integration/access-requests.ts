@@ -83,6 +83,7 @@ const special: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   },
   'berth.server.v1.Backups': { Backup: {} },
   'berth.server.v1.Certificates': { GetAuthorities: {}, List: {}, Renew: { names: ['admin'] }, DropAuthority: {} },
+  'berth.server.v1.Extensions': { EmptyNamespace: { namespace: 'default' } },
   'berth.server.v1.Pages': { Get: { path: '/metrics' } },
   'berth.server.v1.SecretKeys': { Rotate: {} },
   'berth.authentication.v1.SelfSubjectReviews': { Create: {} },

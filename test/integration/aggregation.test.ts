@@ -4,16 +4,15 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { image, isRunning, type Machine, podWhere, type RunningAgent, startAgent, startMachine, until } from './agent-harness.ts';
+import { until } from './agent-harness.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
-import { type ExtensionServer, group, startExtensionServer, version } from './extension-server.ts';
+import { type ExtensionServer, type ExtensionWorld, group, startExtension, version } from './extension-server.ts';
 import { type Asked, asks } from './kubernetes-asks.ts';
 
 // Groups that an extension server serves behind a Service: found, asked through a real agent, and told who calls. With
 // the machine's own network a port of the pod is a port of this test.
 let server: RunningServer;
-let machine: Machine;
-let agent: RunningAgent;
+let world: ExtensionWorld;
 let extension: ExtensionServer;
 let podUid: string;
 
@@ -26,27 +25,11 @@ const merge = { 'content-type': 'application/merge-patch+json' };
 
 beforeAll(async () => {
   server = await startServer({ kubernetesListen: '127.0.0.1:0' });
-  machine = await startMachine();
-  agent = startAgent(server, machine, 'n1');
-  await until('node', () => server.client.nodes.get({ name: 'n1' }).catch(() => undefined));
-  const at = { namespace: 'kube-system', name: 'extension-apiserver-authentication' };
-  const { data = {} } = await until('what extension servers read', () => server.client.configMaps.get(at).catch(() => undefined));
-  const trust = {
-    ca: data['requestheader-client-ca-file']!,
-    names: JSON.parse(data['requestheader-allowed-names']!) as string[],
-  };
-  extension = await startExtensionServer(trust, ['wardle.default.svc']);
-  const metadata = { namespace: 'default', name: 'wardle' };
-  const app = { name: 'app', image, command: ['sleep', '1000'] };
-  await server.client.pods.create({ metadata, spec: { nodeName: 'n1', hostNetwork: true, containers: [app] } });
-  podUid = (await podWhere(server.client, 'wardle', isRunning)).metadata?.uid ?? '';
+  world = await startExtension(server);
+  ({ extension, podUid } = world);
 });
 afterAll(async () => {
-  extension.close();
-  await agent.stop();
-  await server.stop();
-  await machine.remove();
-  await server.remove();
+  await world.stop();
 });
 beforeEach(() => {
   extension.answer = undefined;

@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { createAuthority, issueCertificate } from '../../apiserver/pki/certificates.ts';
+import { image, isRunning, podWhere, startAgent, startMachine, until } from './agent-harness.ts';
+import type { RunningServer } from './apiserver-harness.ts';
 
 // An extension API server as small as one can be: it believes the front proxy's certificate alone, and tells who calls
 // by its headers, as those that are made with Kubernetes' library do.
@@ -18,6 +20,8 @@ export interface ExtensionServer {
   readonly ca: string;
   /** What came, the newest last. */
   readonly requests: readonly Received[];
+  /** Of its flunders. */
+  verbs: readonly string[];
   /** How it answers in place of what it would do; undefined: as it would. */
   answer: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   close(): void;
@@ -31,17 +35,50 @@ export interface Received {
   readonly headers: IncomingMessage['headers'];
 }
 
+export interface ExtensionWorld {
+  readonly extension: ExtensionServer;
+  /** Of the pod "wardle" in "default": with the machine's own network each port of the server is one of the pod. */
+  readonly podUid: string;
+  /** Ends all, the API server too. */
+  stop(): Promise<void>;
+}
+
+/** An extension server that is reached through a real agent and a pod of its own. */
+export async function startExtension(server: RunningServer): Promise<ExtensionWorld> {
+  const machine = await startMachine();
+  const agent = startAgent(server, machine, 'n1');
+  await until('node', () => server.client.nodes.get({ name: 'n1' }).catch(() => undefined));
+  const at = { namespace: 'kube-system', name: 'extension-apiserver-authentication' };
+  const { data = {} } = await until('what extension servers read', () => server.client.configMaps.get(at).catch(() => undefined));
+  const trust = {
+    ca: data['requestheader-client-ca-file']!,
+    names: JSON.parse(data['requestheader-allowed-names']!) as string[],
+  };
+  const extension = await startExtensionServer(trust, ['wardle.default.svc']);
+  const metadata = { namespace: 'default', name: 'wardle' };
+  const app = { name: 'app', image, command: ['sleep', '1000'] };
+  await server.client.pods.create({ metadata, spec: { nodeName: 'n1', hostNetwork: true, containers: [app] } });
+  const podUid = (await podWhere(server.client, 'wardle', isRunning)).metadata?.uid ?? '';
+  return {
+    ...{ extension, podUid },
+    async stop() {
+      extension.close();
+      await agent.stop();
+      await server.stop();
+      await machine.remove();
+      await server.remove();
+    },
+  };
+}
+
 export interface Trust {
   /** The authorities of front proxies (PEM), and the names that these may have. */
   readonly ca: string;
   readonly names: readonly string[];
 }
 
-export const resources = [
-  {
-    ...{ name: 'flunders', singularName: 'flunder', namespaced: true, kind: 'Flunder', shortNames: ['fl'] },
-    verbs: ['create', 'delete', 'get', 'list', 'watch'],
-  },
+const resources = (verbs: readonly string[]) => [
+  { name: 'flunders', singularName: 'flunder', namespaced: true, kind: 'Flunder', shortNames: ['fl'], verbs },
   { name: 'flunders/status', singularName: '', namespaced: true, kind: 'Flunder', verbs: ['get'] },
 ];
 
@@ -57,6 +94,7 @@ export async function startExtensionServer(trust: Trust, hosts: readonly string[
   const extension = {
     ca: authority.certificate,
     requests,
+    verbs: ['create', 'delete', 'get', 'list', 'watch'],
     answer: undefined as ExtensionServer['answer'],
     get port() {
       return (server.address() as AddressInfo).port;
@@ -84,7 +122,7 @@ export async function startExtensionServer(trust: Trust, hosts: readonly string[
     const { method = '', url = '', headers } = request;
     requests.push({ method, url, user: String(user), groups: String(groups).split(', '), headers });
     if (extension.answer) extension.answer(request, response);
-    else serve(request, response, objects);
+    else serve(request, response, { objects, verbs: extension.verbs });
   });
   server.on('upgrade', (request, socket, head) => {
     if (!isFrontProxy(request)) {
@@ -126,10 +164,15 @@ const documents: Readonly<Record<string, object>> = {
   [`/openapi/v3/apis/${apiVersion}`]: { openapi: '3.0.0', info, paths: {}, components: { schemas: { [definition]: flunder } } },
 };
 
-async function serve(request: IncomingMessage, response: ServerResponse, objects: Map<string, object>): Promise<void> {
+interface Served {
+  readonly objects: Map<string, object>;
+  readonly verbs: readonly string[];
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse, { objects, verbs }: Served): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'https://extension');
   if (pathname === `/apis/${apiVersion}`) {
-    send(response, 200, { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersion, resources });
+    send(response, 200, { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersion, resources: resources(verbs) });
     return;
   }
   if (Object.hasOwn(documents, pathname)) {
@@ -149,6 +192,11 @@ async function serve(request: IncomingMessage, response: ServerResponse, objects
     const object = objects.get(key);
     if (request.method === 'DELETE') objects.delete(key);
     send(response, object ? 200 : 404, object ?? { kind: 'Status', status: 'Failure', reason: 'NotFound', code: 404 });
+  } else if (request.method === 'DELETE' && !verbs.includes('deletecollection')) {
+    send(response, 405, { kind: 'Status', status: 'Failure', reason: 'MethodNotAllowed', code: 405 });
+  } else if (request.method === 'DELETE') {
+    for (const each of objects.keys()) if (each.startsWith(`${namespace}/`)) objects.delete(each);
+    send(response, 200, { kind: 'Status', status: 'Success' });
   } else if (searchParams.get('watch') === 'true') {
     response.writeHead(200, { 'content-type': 'application/json', 'transfer-encoding': 'chunked' });
     for (const object of objects.values()) response.write(`${JSON.stringify({ type: 'ADDED', object })}\n`);

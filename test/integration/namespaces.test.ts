@@ -73,6 +73,7 @@ describe('a namespace that is being deleted', () => {
       return conditions.NamespaceContentRemaining === 'True still there: configmaps (1)';
     });
     expect(conditions).toEqual({
+      NamespaceDeletionDiscoveryFailure: 'False all servers told what they serve',
       NamespaceDeletionContentFailure: 'False everything was told to go',
       NamespaceContentRemaining: 'True still there: configmaps (1)',
       NamespaceFinalizersRemaining: 'True waited for by so many objects: example.com/slow (1)',

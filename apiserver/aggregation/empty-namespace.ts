@@ -1,0 +1,152 @@
+import type { EmptyNamespaceResponse, ExtensionRemains } from '../../api/generated/types.ts';
+import { compareVersions } from '../../api/kinds/custom-resource-definition/meaning.ts';
+import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
+import type { Resource } from '../http/subresources.ts';
+import { askExtension, type ExtensionAnswer, type ExtensionDeps, extensionFlow } from './extension-server.ts';
+import { readResources } from './read-resources.ts';
+import type { RemoteGroup, RemoteGroups } from './remote-groups.ts';
+
+/** Of one request; discovery has as long as the check of availability. */
+const withinMs = 10_000;
+const discoveryMs = 5_000;
+const mostBytes = 4 * 1024 * 1024;
+/** How many objects of a resource are looked at, and where a server deletes no collections, deleted in one round. */
+const sampled = 100;
+const mostMessage = 300;
+
+const JSON_TYPE = 'application/json';
+/** Everything but the metadata is of no interest; a server that knows no such form answers with whole objects. */
+const METADATA_TYPE = `${JSON_TYPE};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,${JSON_TYPE}`;
+
+interface Emptying {
+  readonly namespace: string;
+  readonly deps: ExtensionDeps;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Deletes what is in a namespace of the groups that extension servers serve, and tells what is left. As in Kubernetes,
+ * each resource is asked for in one version of its group; a server that does not answer fails its own group alone.
+ */
+export async function emptyExtensions(groups: RemoteGroups, emptying: Emptying): Promise<EmptyNamespaceResponse> {
+  const remains: ExtensionRemains[] = [];
+  const undiscovered: { groupVersion: string; message: string }[] = [];
+  const seen = new Set<string>();
+  for (const remote of [...groups].sort((a, b) => compareVersions(a.version, b.version))) {
+    const found = await discover(remote, emptying);
+    if (typeof found === 'string') {
+      undiscovered.push({ groupVersion: `${remote.group}/${remote.version}`, message: found });
+      continue;
+    }
+    const wanted = found.filter((each) => isEmptied(each) && !seen.has(`${each.name}.${remote.group}`));
+    for (const { name } of wanted) seen.add(`${name}.${remote.group}`);
+    remains.push(...(await emptyGroup(remote, wanted, emptying)));
+  }
+  return { remains, undiscovered };
+}
+
+const isEmptied = ({ name, namespaced, verbs }: Resource): boolean =>
+  namespaced && !name.includes('/') && verbs.includes('delete');
+
+/** What the server serves now, or why it did not say so. */
+async function discover(remote: RemoteGroup, { deps, signal }: Emptying): Promise<readonly Resource[] | string> {
+  if (!remote.isAvailable) return 'its APIService is not available';
+  try {
+    const path = `/apis/${remote.group}/${remote.version}`;
+    const question = { path, accept: JSON_TYPE, withinMs: discoveryMs, mostBytes };
+    const { code, body } = await askExtension(remote, question, deps, { flow: extensionFlow, signal });
+    if (code !== 200) return `its server answered with the status ${code}`;
+    return readResources(body.toString('utf8')) ?? 'its server answered with no list of resources';
+  } catch (error) {
+    signal.throwIfAborted();
+    return messageOf(error);
+  }
+}
+
+/** A server that did not answer once is not waited for again. */
+async function emptyGroup(remote: RemoteGroup, resources: readonly Resource[], emptying: Emptying): Promise<ExtensionRemains[]> {
+  let unreachable: string | undefined;
+  const remains: ExtensionRemains[] = [];
+  for (const resource of resources) {
+    const name = `${resource.name}.${remote.group}`;
+    try {
+      const left = unreachable === undefined ? await emptyResource(remote, resource, emptying) : { failure: unreachable };
+      remains.push({ resource: name, ...left });
+    } catch (error) {
+      emptying.signal.throwIfAborted();
+      const failure = messageOf(error);
+      if (!(error instanceof Refusal)) unreachable = failure;
+      remains.push({ resource: name, failure });
+    }
+  }
+  return remains;
+}
+
+/** An answer that is no success. */
+class Refusal extends Error {}
+
+async function emptyResource(remote: RemoteGroup, { name, verbs }: Resource, { namespace, deps, signal }: Emptying) {
+  const collection = `/apis/${remote.group}/${remote.version}/namespaces/${encodeURIComponent(namespace)}/${name}`;
+  const ask = async (method: string, path: string, accept: string): Promise<ExtensionAnswer> => {
+    const answer = await askExtension(remote, { method, path, accept, withinMs, mostBytes }, deps, {
+      flow: extensionFlow,
+      signal,
+    });
+    if (answer.code >= 300 && !isAbsent(answer)) throw new Refusal(refusalOf(answer));
+    return answer;
+  };
+  const remove = (path: string) => ask('DELETE', `${path}?propagationPolicy=Background`, JSON_TYPE);
+  const list = async () => readList(await ask('GET', `${collection}?limit=${sampled}`, METADATA_TYPE));
+  const deletesAll = verbs.includes('deletecollection') && !isAbsent(await remove(collection));
+  // What cannot be listed is not known to be there.
+  if (!verbs.includes('list')) return { count: 0 };
+  if (!deletesAll) for (const each of (await list()).items) await remove(`${collection}/${encodeURIComponent(each.name)}`);
+  return leftOf(await list());
+}
+
+/** The resource, or this way of asking for it, is not served. */
+const isAbsent = ({ code }: ExtensionAnswer): boolean => code === 404 || code === 405;
+
+const messageOf = (error: unknown): string => (error as Error).message.slice(0, mostMessage);
+
+function refusalOf({ code, body }: ExtensionAnswer): string {
+  const status = parsed(body);
+  const message = isJsonObject(status) && typeof status.message === 'string' ? `: ${status.message}` : '';
+  return `the server answered with the status ${code}${message}`;
+}
+
+interface Listed {
+  readonly items: readonly { readonly name: string; readonly finalizers: readonly string[] }[];
+  readonly others: number;
+}
+
+/** Throws where the answer is no list. */
+function readList(answer: ExtensionAnswer): Listed {
+  if (isAbsent(answer)) return { items: [], others: 0 };
+  const list = parsed(answer.body);
+  if (!isJsonObject(list) || !(list.items === null || Array.isArray(list.items)))
+    throw new Refusal('the server answered with something that is no list');
+  const { remainingItemCount, continue: next } = isJsonObject(list.metadata) ? list.metadata : ({} as JsonObject);
+  const items = ((list.items ?? []) as unknown[]).map((item) => {
+    const metadata = isJsonObject(item) && isJsonObject(item.metadata) ? item.metadata : {};
+    const finalizers = Array.isArray(metadata.finalizers) ? metadata.finalizers : [];
+    return { name: String(metadata.name), finalizers: finalizers.filter((each): each is string => typeof each === 'string') };
+  });
+  // With selectors, and from servers that do not count, there is no number of what is on other pages.
+  const others = Number.isSafeInteger(remainingItemCount) ? Number(remainingItemCount) : next ? 1 : 0;
+  return { items, others };
+}
+
+function leftOf({ items, others }: Listed): Pick<ExtensionRemains, 'count' | 'finalizers'> {
+  const finalizers: Record<string, number> = {};
+  for (const name of items.flatMap((each) => each.finalizers)) finalizers[name] = (finalizers[name] ?? 0) + 1;
+  return { count: items.length + others, finalizers };
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
