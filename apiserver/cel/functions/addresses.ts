@@ -1,4 +1,5 @@
-import { ipVersion, isAddressRange } from '../../../api/meta/ip.ts';
+import { addressText } from '../../../api/meta/address-range.ts';
+import { canonicalIp, ipVersion, isAddressRange } from '../../../api/meta/ip.ts';
 import { blockContains, blockOfAddress, type IpBlock, parseIpBlock } from '../../../api/meta/ip-block.ts';
 import { failed, Opaque, type Value } from '../values.ts';
 import { type Library, opaqueArg, textArg, withSteps } from './library.ts';
@@ -19,7 +20,7 @@ class IpValue extends Opaque {
   }
 
   override get identity(): string {
-    return addressText(this.block);
+    return textOf(this.block);
   }
 }
 
@@ -35,19 +36,15 @@ class CidrValue extends Opaque {
   }
 
   override get identity(): string {
-    return `${addressText(this.address)}/${this.block.length}`;
+    return `${textOf(this.address)}/${this.block.length}`;
   }
 }
 
-/** The canonical text of an address: RFC 5952's for IPv6. */
-function addressText({ version, first }: IpBlock): string {
-  if (version === 4) return [24n, 16n, 8n, 0n].map((shift) => (first >> shift) & 255n).join('.');
-  const groups = Array.from({ length: 8 }, (_, at) => ((first >> BigInt(112 - 16 * at)) & 0xffffn).toString(16));
-  const zeros = [...groups.join(':').matchAll(/(?:^|(?<=:))0(?::0)+(?=:|$)/g)].sort((a, b) => b[0].length - a[0].length)[0];
-  if (zeros === undefined) return groups.join(':');
-  const text = groups.join(':');
-  const [head, tail] = [text.slice(0, zeros.index), text.slice(zeros.index + zeros[0].length)];
-  return `${head.replace(/:$/, '')}::${tail.replace(/^:/, '')}`;
+/** The canonical text of an address. */
+function textOf({ version, first }: IpBlock): string {
+  if (version === 4) return addressText(Number(first));
+  const text = Array.from({ length: 8 }, (_, at) => ((first >> BigInt(112 - 16 * at)) & 0xffffn).toString(16)).join(':');
+  return canonicalIp(text) ?? text;
 }
 
 function parseIp(text: string): IpValue | undefined {
