@@ -50,70 +50,48 @@ export class AuthorizerValue extends MapValue {
   }
 }
 
-abstract class Check extends Opaque {
+/** What the rights of one user are asked about. */
+abstract class Subject<About extends string | ResourceQuestion> extends Opaque {
   readonly rights: Rights;
+  readonly about: About;
 
-  constructor(rights: Rights) {
+  constructor(rights: Rights, about: About) {
     super();
     this.rights = rights;
+    this.about = about;
   }
 
+  override get identity(): string {
+    return `${this.rights.user} ${JSON.stringify(this.about)}`;
+  }
+}
+
+class GroupCheck extends Subject<string> {
+  override readonly typeName = TYPES.group;
+}
+
+/** What a verb may be checked on. */
+abstract class Check<About extends string | ResourceQuestion = string | ResourceQuestion> extends Subject<About> {
   abstract allows(verb: string): boolean;
 }
 
-class PathCheck extends Check {
+class PathCheck extends Check<string> {
   override readonly typeName = TYPES.path;
-  readonly path: string;
-
-  constructor(rights: Rights, path: string) {
-    super(rights);
-    this.path = path;
-  }
-
-  override get identity(): string {
-    return `${this.rights.user} ${this.path}`;
-  }
 
   override allows(verb: string): boolean {
-    return this.rights.mayPath(verb, this.path);
+    return this.rights.mayPath(verb, this.about);
   }
 }
 
-class GroupCheck extends Opaque {
-  override readonly typeName = TYPES.group;
-  readonly rights: Rights;
-  readonly group: string;
-
-  constructor(rights: Rights, group: string) {
-    super();
-    this.rights = rights;
-    this.group = group;
-  }
-
-  override get identity(): string {
-    return `${this.rights.user} ${this.group}`;
-  }
-}
-
-class ResourceCheck extends Check {
+class ResourceCheck extends Check<ResourceQuestion> {
   override readonly typeName = TYPES.resource;
-  readonly wanted: ResourceQuestion;
-
-  constructor(rights: Rights, wanted: ResourceQuestion) {
-    super(rights);
-    this.wanted = wanted;
-  }
-
-  override get identity(): string {
-    return `${this.rights.user} ${JSON.stringify(this.wanted)}`;
-  }
 
   override allows(verb: string): boolean {
-    return this.rights.may(verb, this.wanted);
+    return this.rights.may(verb, this.about);
   }
 
   with(more: Partial<ResourceQuestion>): ResourceCheck {
-    return new ResourceCheck(this.rights, { ...this.wanted, ...more });
+    return new ResourceCheck(this.rights, { ...this.about, ...more });
   }
 }
 
@@ -134,7 +112,7 @@ class Decision extends Opaque {
 const authorizerArg = (value: Value | undefined) => opaqueArg(AuthorizerValue, 'an authorizer', value);
 const resourceArg = (value: Value | undefined) => opaqueArg(ResourceCheck, 'a resource of an authorizer', value);
 const decisionArg = (value: Value | undefined) => opaqueArg(Decision, 'a decision of an authorizer', value);
-const checkArg = (value: Value | undefined) => opaqueArg(Check as never, 'a check of an authorizer', value) as Check;
+const checkArg = (value: Value | undefined) => opaqueArg(Check, 'a check of an authorizer', value);
 
 function noText([value]: readonly Value[]): string {
   decisionArg(value);
@@ -175,7 +153,7 @@ export const authorization: Library = {
     serviceAccount: ([authorizer, namespace, name]) =>
       new AuthorizerValue(authorizerArg(authorizer).rights.of(textArg(namespace), textArg(name)), undefined),
     resource([value, resource]) {
-      const { rights, group } = opaqueArg(GroupCheck, 'a group of an authorizer', value);
+      const { rights, about: group } = opaqueArg(GroupCheck, 'a group of an authorizer', value);
       return new ResourceCheck(rights, { group, resource: textArg(resource), subresource: '', namespace: '', name: '' });
     },
     subresource: ([value, subresource]) => resourceArg(value).with({ subresource: textArg(subresource) }),
@@ -183,7 +161,10 @@ export const authorization: Library = {
     name: ([value, name]) => resourceArg(value).with({ name: textArg(name) }),
     allowed: ([value]) => decisionArg(value).isAllowed,
     // The authorizer always decides, and roles do not say why they do not allow.
-    errored: ([value]) => !decisionArg(value),
+    errored([value]) {
+      decisionArg(value);
+      return false;
+    },
     reason: noText,
     error: noText,
   },

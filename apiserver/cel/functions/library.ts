@@ -30,7 +30,7 @@ export function intArg(value: Value | undefined): bigint {
 }
 
 /** A value of a library's own type; `noun` names it with its article. */
-export function opaqueArg<T>(type: new (...args: never[]) => T, noun: string, value: Value | undefined): T {
+export function opaqueArg<T>(type: abstract new (...args: never[]) => T, noun: string, value: Value | undefined): T {
   if (value instanceof type) return value;
   throw new CelError(`no such overload: the value must be ${noun}`);
 }
