@@ -56,6 +56,7 @@ export class LocalServices {
     const sources = [{ cache: store.cache, keysOf: ({ key }: Entry) => [placeOf(key).name] }];
     this.#keeper = new Keeper({
       ...{ what, sources, workers, paceMs, clock: this.#clock, log: options.log },
+      all: () => this.#names(store),
       sync: (name) => this.#sync(store, name),
     });
   }
@@ -68,13 +69,16 @@ export class LocalServices {
       reset: (entries) => this.#noteAll(definitions, entries),
       event: ({ type, entry }) => this.#note(definitions, entry, type === 'DELETED'),
     });
-    const stored = store.cache.range(store.keyPrefix).map(({ key }) => placeOf(key).name);
-    const names = [...new Set([...this.#ofProgram.keys(), ...this.#counts.keys(), ...stored])];
+    const names = this.#names(store);
     for (let at = 0; at < names.length && !signal.aborted; at += workers)
       await Promise.all(names.slice(at, at + workers).map((name) => this.#attempt(store, name)));
     this.#isStart = false;
-    for (const name of names) keeper.wake(name);
     return () => keeper.run(signal).finally(leave);
+  }
+
+  #names({ cache, keyPrefix }: KindStore): readonly string[] {
+    const stored = cache.range(keyPrefix).map(({ key }) => placeOf(key).name);
+    return [...new Set([...this.#ofProgram.keys(), ...this.#counts.keys(), ...stored])];
   }
 
   /** What fails is tried again while the server serves. */

@@ -52,8 +52,7 @@ export async function keepServiceCidr(
   const sources = [
     { cache: store.cache, keysOf: ({ key }: { key: string }) => (placeOf(key).name === at.name ? [at.name] : []) },
   ];
-  const keeper = new Keeper({ what, sources, sync, paceMs, log });
-  keeper.wake(at.name);
+  const keeper = new Keeper({ what, sources, sync, paceMs, log, all: () => [at.name] });
   return { ended: keeper.run(signal) };
 }
 

@@ -66,6 +66,7 @@ async function runServiceAddresses(registry: Registry, log: Logger, signal: Abor
       { cache: services.cache, keysOf: (entry) => addressesOf(services, entry) },
       { cache: addresses.cache, keysOf: ({ key }) => [placeOf(key).name] },
     ],
+    all: () => [...holders.addresses(), ...addresses.cache.range(addresses.keyPrefix).map(({ key }) => placeOf(key).name)],
     sync: (address) => syncAddress({ registry, addresses, log }, address, holders.of(address)),
   });
   await keeper.run(signal).finally(leave);
@@ -154,6 +155,10 @@ class AddressHolders {
       const keys = this.#keys.get(address);
       if (keys?.delete(key) && keys.size === 0) this.#keys.delete(address);
     }
+  }
+
+  addresses(): Iterable<string> {
+    return this.#keys.keys();
   }
 
   of(address: string): string | undefined {

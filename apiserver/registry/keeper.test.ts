@@ -38,7 +38,7 @@ function start(sync: KeeperOptions['sync'], more: Partial<KeeperOptions> = {}) {
     return [key];
   };
   const sources = [{ cache, keysOf }];
-  const keeper = new Keeper({ what: 'it', sources, sync, clock: hands.clock, log, ...more });
+  const keeper = new Keeper({ what: 'it', sources, all: () => [], sync, clock: hands.clock, log, ...more });
   return { cache, hands, keeper, told, ended: keeper.run(stop.signal) };
 }
 
@@ -87,6 +87,19 @@ it('looks at what was there before it, and lets a key rest after a write, while 
   hands.go();
   await settled();
   expect(seen).toEqual(['a', 'b', 'a']);
+});
+
+it('looks at all keys when a cache starts afresh, since what is gone had no event', async () => {
+  const seen: string[] = [];
+  const sync = async (key: string): Promise<boolean> => {
+    seen.push(key);
+    return false;
+  };
+  const { cache } = start(sync, { all: () => ['gone', 'there'] });
+  await settled();
+  cache.reset([], 7);
+  await settled();
+  expect(seen).toEqual(['gone', 'there', 'gone', 'there']);
 });
 
 it('tries again later each time what fails, and soon what another write came before', async () => {

@@ -20,6 +20,8 @@ export interface KeeperOptions {
   /** For the log: "the IPAddresses of Services". */
   readonly what: string;
   readonly sources: readonly KeeperSource[];
+  /** All keys there are, which are looked at when a cache starts afresh: what is gone since then had no event. */
+  all(): Iterable<string>;
   /** Looks at a key, which is all that it is told, and writes what is missing. True: it wrote. */
   sync(key: string): Promise<boolean>;
   /** How many keys are looked at at once (1). */
@@ -50,19 +52,23 @@ export class Keeper {
     this.#waiting.shift()?.();
   }
 
-  /** Until the signal aborts. Never throws. */
+  wakeAll(): void {
+    for (const key of this.#options.all()) this.wake(key);
+  }
+
+  /** Looks at all keys, then at those that change, until the signal aborts. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     const { sources, workers = 1 } = this.#options;
     const leave = sources.map((source) => this.#follow(source));
-    const wakeAll = (): void => {
+    const onAbort = (): void => {
       for (const resolve of this.#waiting.splice(0)) resolve();
     };
-    signal.addEventListener('abort', wakeAll, { once: true });
+    signal.addEventListener('abort', onAbort, { once: true });
     try {
       await Promise.all(Array.from({ length: workers }, () => this.#work(signal)));
     } finally {
       for (const each of leave) each();
-      signal.removeEventListener('abort', wakeAll);
+      signal.removeEventListener('abort', onAbort);
     }
   }
 
@@ -71,9 +77,7 @@ export class Keeper {
       for (const key of keysOf(entry)) this.wake(key);
     };
     return cache.observe({
-      reset: (entries) => {
-        for (const entry of entries) cache.attempt(entry.key, () => wakeFor(entry));
-      },
+      reset: () => this.wakeAll(),
       event: ({ entry, previous }) => {
         if (previous) wakeFor(previous);
         wakeFor(entry);

@@ -60,19 +60,15 @@ export async function keepOwnObjects(
     return { cache: store.cache, keysOf: ({ key }: { readonly key: string }) => (key === own ? keys : []) };
   };
   const keeper = new Keeper({
-    ...{ what, sync, paceMs, log },
+    ...{ what, sync, paceMs, log, all: () => byKey.keys() },
     sources: [
       ...[...byKey].map(([key, each]) => sourceOf(each, [key])),
       ...dependsOn.filter(({ kind }) => registry.stores.has(kind)).map((each) => sourceOf(each, [...byKey.keys()])),
     ],
   });
-  const wake = (): void => {
-    for (const key of byKey.keys()) keeper.wake(key);
-  };
   for (const key of byKey.keys())
     await sync(key).catch((error: unknown) => log.warn({ err: error, key }, `cannot make ${what}: trying again`));
-  wake();
-  return { ended: keeper.run(signal), wake };
+  return { ended: keeper.run(signal), wake: () => keeper.wakeAll() };
 }
 
 async function syncObject(registry: Registry, own: OwnObject): Promise<boolean> {

@@ -66,6 +66,7 @@ export class SecretTokens {
       ...{ what: 'the tokens in Secrets of service accounts', workers, clock, log },
       // Accounts bear on Secrets too: #observe wakes it.
       sources: [],
+      all: () => this.#accountOf.keys(),
       sync: (key) => this.#sync(key, new Date(clock.now())),
     });
   }
