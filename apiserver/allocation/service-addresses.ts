@@ -8,6 +8,7 @@ import type { AnyObject } from '../registry/any-object.ts';
 import { cloneObject } from '../registry/clone-object.ts';
 import { createObject } from '../registry/create.ts';
 import { Keeper } from '../registry/keeper.ts';
+import { KeyIndex } from '../registry/key-index.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { nextVersion } from '../registry/next-version.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -49,25 +50,17 @@ export async function keepServiceAddresses(
 async function runServiceAddresses(registry: Registry, log: Logger, signal: AbortSignal): Promise<void> {
   const [services, addresses] = [registry.stores.get('Service'), registry.stores.get('IPAddress')];
   if (!services || !addresses) return;
-  const holders = new AddressHolders();
-  const leave = services.cache.observe({
-    reset: (entries) => {
-      holders.clear();
-      for (const entry of entries) services.cache.attempt(entry.key, () => holders.add(entry.key, addressesOf(services, entry)));
-    },
-    event: ({ type, entry, previous }) => {
-      if (previous) holders.remove(entry.key, addressesOf(services, previous));
-      if (type !== 'DELETED') holders.add(entry.key, addressesOf(services, entry));
-    },
-  });
+  const holders = new KeyIndex(services.cache, (entry) => addressesOf(services, entry));
+  const leave = holders.observe();
   const keeper = new Keeper({
     ...{ what: 'the IPAddresses of Services', workers, log },
     sources: [
       { cache: services.cache, keysOf: (entry) => addressesOf(services, entry) },
       { cache: addresses.cache, keysOf: ({ key }) => [placeOf(key).name] },
     ],
-    all: () => [...holders.addresses(), ...addresses.cache.range(addresses.keyPrefix).map(({ key }) => placeOf(key).name)],
-    sync: (address) => syncAddress({ registry, addresses, log }, address, holders.of(address)),
+    all: () => [...holders.names(), ...addresses.cache.range(addresses.keyPrefix).map(({ key }) => placeOf(key).name)],
+    // One holder, but for a store of an earlier build.
+    sync: (address) => syncAddress({ registry, addresses, log }, address, holders.of(address).toSorted()[0]),
   });
   await keeper.run(signal).finally(leave);
 }
@@ -132,37 +125,4 @@ function parentOf(serviceKey: string): ParentReference {
 
 function addressesOf({ cache }: KindStore, entry: Entry): string[] {
   return numbersOf((cache.decoder.decode(entry) as Service).spec).addresses.map(addressText);
-}
-
-/** Which Services have an address: one, but for a store of an earlier build. */
-class AddressHolders {
-  readonly #keys = new Map<string, Set<string>>();
-
-  clear(): void {
-    this.#keys.clear();
-  }
-
-  add(key: string, addresses: readonly string[]): void {
-    for (const address of addresses) {
-      const keys = this.#keys.get(address);
-      if (keys) keys.add(key);
-      else this.#keys.set(address, new Set([key]));
-    }
-  }
-
-  remove(key: string, addresses: readonly string[]): void {
-    for (const address of addresses) {
-      const keys = this.#keys.get(address);
-      if (keys?.delete(key) && keys.size === 0) this.#keys.delete(address);
-    }
-  }
-
-  addresses(): Iterable<string> {
-    return this.#keys.keys();
-  }
-
-  of(address: string): string | undefined {
-    const keys = this.#keys.get(address);
-    return keys && [...keys].sort()[0];
-  }
 }

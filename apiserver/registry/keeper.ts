@@ -79,7 +79,7 @@ export class Keeper {
     return cache.observe({
       reset: () => this.wakeAll(),
       event: ({ entry, previous }) => {
-        if (previous) wakeFor(previous);
+        if (previous) cache.attempt(entry.key, () => wakeFor(previous));
         wakeFor(entry);
       },
     });
