@@ -1,6 +1,6 @@
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import { LocalServices } from './aggregation/local-services.ts';
-import { SecretTokens } from './authn/accounts/secret-tokens.ts';
+import { runSecretTokens } from './authn/accounts/secret-tokens.ts';
 import { CustomKinds, type CustomKindsOptions } from './custom/custom-kinds.ts';
 import type { ServerOptions } from './options.ts';
 import { measureCertificates, runCertificateRenewal } from './pki/certificate-renewal.ts';
@@ -25,7 +25,7 @@ export function runLoops(
     runCompaction(registry.storage, { keepMs: historyMs, onError: compactionFailed(log, metrics) }, signal),
     ...runExpiries(registry.stores, { ttlMs: eventTtlMs, log }, signal),
     ...(requests ? [runSigner({ store: requests, authority: () => pki.certificates.authorities.signer, log }, signal)] : []),
-    ...(secrets && accounts ? [new SecretTokens({ secrets, accounts, keys, authorities, log }).run(signal)] : []),
+    ...(secrets && accounts ? [runSecretTokens({ secrets, accounts, keys, authorities, log }, signal)] : []),
     runCertificateRenewal({ certificates: pki.certificates, log }, signal).finally(
       measureCertificates(metrics, { ends: () => [...pki.certificates.ends(), ...pki.frontProxy.ends()] }),
     ),

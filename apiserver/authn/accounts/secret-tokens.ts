@@ -10,7 +10,8 @@ import {
 import type { AnyObject } from '../../registry/any-object.ts';
 import { deleteObject } from '../../registry/delete.ts';
 import { Keeper } from '../../registry/keeper.ts';
-import type { KindStore } from '../../registry/kind-store.ts';
+import { KeyIndex } from '../../registry/key-index.ts';
+import type { KindStore, ObjectName } from '../../registry/kind-store.ts';
 import { nextVersion } from '../../registry/next-version.ts';
 import { serverContext } from '../../registry/server-context.ts';
 import { type StorageClock, systemStorageClock } from '../../storage/clock.ts';
@@ -22,7 +23,7 @@ export interface SecretTokensOptions {
   readonly secrets: KindStore;
   readonly accounts: KindStore;
   readonly keys: TokenKeys;
-  /** The certificates (PEM) that clients of this server trust, and who hears of others. */
+  /** The certificates (PEM) that clients of this server trust; `observe` tells of changes. */
   readonly authorities: { trusted(): string; observe(observer: () => void): () => void };
   readonly clock?: StorageClock;
   readonly log: Logger;
@@ -50,116 +51,74 @@ export function decideSecret(
 
 /**
  * Puts tokens into Secrets of type kubernetes.io/service-account-token, and deletes those whose account is gone, as
- * Kubernetes' controller of tokens does. It sits in the API server because the key that signs does.
+ * Kubernetes' controller of tokens does, until the signal aborts. It runs in the API server, which has the keys that
+ * sign.
  */
-export class SecretTokens {
-  readonly #options: SecretTokensOptions;
-  /** The Secrets of this type, by their account: "namespace/name". */
-  readonly #secretsOf = new Map<string, Set<string>>();
-  readonly #accountOf = new Map<string, string>();
-  readonly #keeper: Keeper;
+export async function runSecretTokens(options: SecretTokensOptions, signal: AbortSignal): Promise<void> {
+  const { secrets, accounts, authorities, clock, log } = options;
+  const ofAccounts = new KeyIndex(secrets.cache, (entry) => accountsOf(secrets, entry));
+  const leave = ofAccounts.observe();
+  const keeper = new Keeper({
+    what: 'the tokens of service accounts in Secrets',
+    sources: [
+      { cache: secrets.cache, keysOf: (entry) => (accountsOf(secrets, entry).length > 0 ? [entry.key] : []) },
+      { cache: accounts.cache, keysOf: ({ key }) => ofAccounts.of(nameOf(placeOf(key))) },
+    ],
+    all: () => ofAccounts.keys(),
+    sync: (key) => syncSecret(options, placeOf(key)),
+    ...{ workers, clock, log },
+  });
+  const end = authorities.observe(() => keeper.wakeAll());
+  await keeper.run(signal).finally(() => {
+    end();
+    leave();
+  });
+}
 
-  constructor(options: SecretTokensOptions) {
-    this.#options = options;
-    const { clock = systemStorageClock, log } = options;
-    this.#keeper = new Keeper({
-      ...{ what: 'the tokens in Secrets of service accounts', workers, clock, log },
-      // Accounts bear on Secrets too: #observe wakes it.
-      sources: [],
-      all: () => this.#accountOf.keys(),
-      sync: (key) => this.#sync(key, new Date(clock.now())),
-    });
-  }
+/** The account whose token a Secret is to hold, as "namespace/name"; none of other Secrets. */
+function accountsOf({ cache }: KindStore, entry: Entry): string[] {
+  const secret = cache.decoder.decode(entry) as Secret;
+  return secret.type === accountTokenType ? [nameOf({ ...placeOf(entry.key), name: accountNameOf(secret) })] : [];
+}
 
-  /** Until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    const ends = this.#observe();
-    await this.#keeper.run(signal);
-    for (const end of ends) end();
+async function syncSecret(options: SecretTokensOptions, at: ObjectName): Promise<boolean> {
+  const { secrets, accounts, authorities, log } = options;
+  const entry = await secrets.read(at);
+  if (!entry) return false;
+  const secret = secrets.cache.decoder.decode(entry) as Secret;
+  const owner = await accounts.read({ namespace: at.namespace, name: accountNameOf(secret) });
+  const account = owner && (accounts.cache.decoder.decode(owner) as ServiceAccount);
+  const plan = decideSecret(secret, account, authorities.trusted());
+  if (plan === 'remove') {
+    const { uid = '' } = secret.metadata ?? {};
+    await deleteObject(secrets, at, { preconditions: { uid } }, serverContext);
+    log.info({ secret: at, account: accountNameOf(secret) }, 'deleted a secret whose service account does not exist');
+    return true;
   }
+  if (plan === 'nothing' || !account) return false;
+  try {
+    await fillSecret(options, at, account);
+    return true;
+  } catch (error) {
+    if (!isInvalid(error)) throw error;
+    log.warn({ err: error, secret: at }, 'a secret has no room for the token of its service account');
+    return false;
+  }
+}
 
-  #observe(): (() => void)[] {
-    const { secrets, accounts, authorities } = this.#options;
-    return [
-      secrets.cache.observe({
-        reset: (entries) => {
-          this.#secretsOf.clear();
-          this.#accountOf.clear();
-          for (const entry of entries) secrets.cache.attempt(entry.key, () => this.#note(entry));
-        },
-        event: ({ type, entry }) => {
-          this.#forget(entry.key);
-          if (type !== 'DELETED') this.#note(entry);
-        },
-      }),
-      accounts.cache.observe({
-        reset: () => this.#need(this.#accountOf.keys()),
-        // One that was made anew has another uid.
-        event: ({ type, entry }) => {
-          if (type !== 'MODIFIED') this.#need(this.#secretsOf.get(nameOf(placeOf(entry.key))) ?? []);
-        },
-      }),
-      authorities.observe(() => this.#need(this.#accountOf.keys())),
-    ];
-  }
-
-  #note(entry: Entry): void {
-    const secret = this.#options.secrets.cache.decoder.decode(entry) as Secret;
-    if (secret.type !== accountTokenType) return;
-    const account = nameOf({ ...placeOf(entry.key), name: accountNameOf(secret) });
-    this.#accountOf.set(entry.key, account);
-    const others = this.#secretsOf.get(account);
-    if (others) others.add(entry.key);
-    else this.#secretsOf.set(account, new Set([entry.key]));
-    this.#need([entry.key]);
-  }
-
-  #forget(key: string): void {
-    const account = this.#accountOf.get(key);
-    if (account === undefined) return;
-    this.#accountOf.delete(key);
-    const others = this.#secretsOf.get(account);
-    others?.delete(key);
-    if (others?.size === 0) this.#secretsOf.delete(account);
-  }
-
-  #need(keys: Iterable<string>): void {
-    for (const key of keys) this.#keeper.wake(key);
-  }
-
-  /** Whether anything was written. */
-  async #sync(key: string, now: Date): Promise<boolean> {
-    const { secrets, accounts, keys, authorities, log } = this.#options;
-    const at = placeOf(key);
-    const entry = await secrets.read(at);
-    if (!entry) return false;
-    const secret = secrets.cache.decoder.decode(entry) as Secret;
-    const owner = await accounts.read({ namespace: at.namespace, name: accountNameOf(secret) });
-    const account = owner && (accounts.cache.decoder.decode(owner) as ServiceAccount);
-    const plan = decideSecret(secret, account, authorities.trusted());
-    try {
-      if (plan === 'remove') {
-        const { uid = '' } = secret.metadata ?? {};
-        await deleteObject(secrets, at, { preconditions: { uid } }, serverContext);
-        log.info({ secret: at, account: accountNameOf(secret) }, 'deleted a secret whose service account does not exist');
-        return true;
-      }
-      if (plan !== 'fill' || !account) return false;
-      const { name = '', uid = '' } = account.metadata ?? {};
-      const token = await signSecretToken(keys, at, { name, uid }, now);
-      const compute = (previous: AnyObject): AnyObject => {
-        const present = previous as Secret;
-        if (decideSecret(present, account, authorities.trusted()) !== 'fill') return previous;
-        return nextVersion(secrets, 'object', filled(present, { token, uid }, authorities.trusted()) as AnyObject, previous);
-      };
-      await secrets.change(at, { context: serverContext, verb: 'update', compute });
-      return true;
-    } catch (error) {
-      if (!isInvalid(error)) throw error;
-      log.warn({ err: error, secret: at }, 'a secret has no room for the token of its service account');
-      return false;
-    }
-  }
+async function fillSecret(
+  { secrets, keys, authorities, clock = systemStorageClock }: SecretTokensOptions,
+  at: ObjectName,
+  account: ServiceAccount,
+): Promise<void> {
+  const { name = '', uid = '' } = account.metadata ?? {};
+  const token = await signSecretToken(keys, at, { name, uid }, new Date(clock.now()));
+  const compute = (previous: AnyObject): AnyObject => {
+    const present = previous as Secret;
+    if (decideSecret(present, account, authorities.trusted()) !== 'fill') return previous;
+    return nextVersion(secrets, 'object', filled(present, { token, uid }, authorities.trusted()) as AnyObject, previous);
+  };
+  await secrets.change(at, { context: serverContext, verb: 'update', compute });
 }
 
 /** The Secret with what it lacks; a token that is there stays. */
@@ -184,4 +143,4 @@ function filled(
 
 const accountNameOf = ({ metadata }: Secret): string => metadata?.annotations?.[accountAnnotation] ?? '';
 
-const nameOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string => `${namespace}/${name}`;
+const nameOf = ({ namespace, name }: ObjectName): string => `${namespace}/${name}`;
