@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { isNotFound } from '../../api/errors/index.ts';
+import { isInvalid, isNotFound } from '../../api/errors/index.ts';
 import type { CustomResourceDefinition } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { equalValues } from '../../api/meta/equal.ts';
@@ -18,19 +18,14 @@ const OBJECTS_PER_TURN = 10;
 export interface StoredForm {
   readonly kind: Kind;
   readonly schema: Buffer;
-  /** Of the definition. */
-  readonly revision: number;
 }
 
 /** The form of the objects of a definition; undefined while their version is not served. */
-export function storedForm(
-  { spec = {}, metadata }: CustomResourceDefinition,
-  kinds: ReadonlyMap<string, Kind>,
-): StoredForm | undefined {
+export function storedForm({ spec = {} }: CustomResourceDefinition, kinds: ReadonlyMap<string, Kind>): StoredForm | undefined {
   const { name, schema } = spec.versions?.find(({ storage }) => storage) ?? {};
   const kind = kinds.get(`${spec.group}/${name}`);
   const { raw } = schema?.openAPIV3Schema ?? {};
-  return kind && raw && { kind, schema: Buffer.from(raw), revision: Number(metadata?.resourceVersion) };
+  return kind && raw && { kind, schema: Buffer.from(raw) };
 }
 
 interface Walk {
@@ -51,26 +46,31 @@ export class ObjectCompleter {
   #done: Buffer | undefined;
   #walk: Walk | undefined;
 
-  constructor(store: KindStore) {
+  /** `first`: the form that is served first. Objects that are newer than `upTo` were made with its defaults. */
+  constructor(store: KindStore, first: StoredForm | undefined, upTo: number) {
     this.#store = store;
+    if (!first) return;
+    const { schema } = first;
+    if (mayDefault(schema) && store.cache.size > 0) this.#walk = { schema, upTo };
+    else this.#done = schema;
   }
 
   /** Whether objects may lack defaults. */
   isDue({ schema }: StoredForm): boolean {
-    return this.#done === undefined ? mayDefault(schema) && this.#store.cache.size > 0 : !this.#done.equals(schema);
+    return !this.#done?.equals(schema);
   }
 
-  /** Completes the next objects, at most a batch of them. Gives whether that was the last. */
-  async next({ kind, schema, revision }: StoredForm): Promise<boolean> {
+  /** Completes the next objects, at most a batch of them, until the signal aborts. Gives whether that was the last. */
+  async next({ kind, schema }: StoredForm, signal: AbortSignal): Promise<boolean> {
     const store = this.#store;
-    // The first walk is that of the start: what was written after the definition has what that says.
-    const upTo = this.#done || this.#walk ? Number.POSITIVE_INFINITY : revision;
-    if (!this.#walk?.schema.equals(schema)) this.#walk = { schema, upTo };
+    // Objects may have been written between a change of the schema and this server's knowing of it.
+    if (!this.#walk?.schema.equals(schema)) this.#walk = { schema, upTo: Number.POSITIVE_INFINITY };
     const walk = this.#walk;
     const isLeft = !mayDefault(schema) || store.versions.of?.mayWait === true;
     const entries = isLeft ? [] : store.cache.range(store.keyPrefix, walk.after).slice(0, COMPLETE_BATCH);
     for (const [at, entry] of entries.entries()) {
       if (at % OBJECTS_PER_TURN === 0) await turn();
+      if (signal.aborted) return false;
       if (entry.revision < walk.upTo && isIncomplete(store, kind, entry)) await complete(store, kind, entry);
     }
     walk.after = entries.at(-1)?.key;
@@ -103,12 +103,15 @@ function isIncomplete({ cache }: KindStore, kind: Kind, entry: Entry): boolean {
   );
 }
 
-/** Of a verb that is recorded for no manager: none owns a field that was defaulted. */
+/**
+ * Of a verb that is recorded for no manager: none owns a field that was defaulted. An object that the defaults would
+ * make too large stays without them.
+ */
 async function complete(store: KindStore, kind: Kind, { key }: Entry): Promise<void> {
   const compute = (previous: AnyObject) => completed(kind, previous) ?? previous;
   try {
     await store.change(placeOf(key), { context: serverContext, verb: 'default', compute });
   } catch (error) {
-    if (!isNotFound(error)) throw error;
+    if (!isNotFound(error) && !isInvalid(error)) throw error;
   }
 }

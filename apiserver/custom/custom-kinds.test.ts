@@ -7,6 +7,7 @@ import { kindNamed } from '../../api/kinds/index.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
 import { createServerRegistry, type ServerRegistry } from '../server-registry.ts';
+import { maxObjectBytes } from '../storage/checks.ts';
 import { createMemoryStorage } from '../storage/memory/memory-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import { runFeed } from '../watch/feed.ts';
@@ -41,8 +42,15 @@ async function put(key: string, kind: string, bytes: Uint8Array): Promise<void> 
   await storage.create(key, { kind, bytes, user: 'u', manager: 'm', verb: 'create', durability: 'synced' });
 }
 
-const putDefinition = (json: JsonObject): Promise<void> =>
-  put(`${crd.plural}.apiextensions.k8s.io/${name}`, crd.kind, encodeMessage(crd.message, messageFromJson(crd.message, json)));
+const definitionKey = `${crd.plural}.apiextensions.k8s.io/${name}`;
+const bytesOf = (json: JsonObject): Uint8Array => encodeMessage(crd.message, messageFromJson(crd.message, json));
+const putDefinition = (json: JsonObject): Promise<void> => put(definitionKey, crd.kind, bytesOf(json));
+
+async function changeDefinition(json: JsonObject): Promise<void> {
+  const { revision } = (await storage.get(definitionKey))!;
+  const write = { kind: crd.kind, bytes: bytesOf(json), user: 'u', manager: 'm', verb: 'update', durability: 'synced' } as const;
+  await storage.update(definitionKey, revision, write);
+}
 
 async function start(more: Partial<CustomKindsOptions> = {}): Promise<() => Promise<void>> {
   server = createServerRegistry({ log }, storage, new MetricsRegistry());
@@ -128,31 +136,77 @@ describe('a kind that cannot be served', () => {
   });
 });
 
-describe('a kind whose schema got a default before the server stopped', () => {
-  const storedColor = async (key: string): Promise<unknown> => {
-    const stored = await storage.get(`crontabs.stable.example.com/default/${key}`);
-    return (decodeMessage(openMessage, stored!.bytes) as { color?: unknown }).color;
-  };
-  const putObject = (object: string, more: JsonObject = {}): Promise<void> =>
-    put(
-      `crontabs.stable.example.com/default/${object}`,
-      'CronTab',
-      encodeMessage(openMessage, { metadata: { namespace: 'default', name: object }, ...more }),
-    );
+/** As the store has it. */
+const storedColor = async (key: string): Promise<unknown> => {
+  const stored = await storage.get(`crontabs.stable.example.com/default/${key}`);
+  return (decodeMessage(openMessage, stored!.bytes) as { color?: unknown }).color;
+};
+const putObject = (object: string, more: JsonObject = {}): Promise<void> =>
+  put(
+    `crontabs.stable.example.com/default/${object}`,
+    'CronTab',
+    encodeMessage(openMessage, { metadata: { namespace: 'default', name: object }, ...more }),
+  );
 
+/** The definition with a default of `color`. */
+const withDefault = (): JsonObject => {
+  const json = definition({}) as { spec: { versions: { schema: JsonObject }[] } };
+  const properties = { color: { type: 'string', default: 'blue' } };
+  const schema = { type: 'object', properties, 'x-kubernetes-preserve-unknown-fields': true };
+  json.spec.versions[0]!.schema = { openAPIV3Schema: schema };
+  return json as unknown as JsonObject;
+};
+/** Ends a run. */
+const end = async (ended: Promise<void>): Promise<void> => {
+  stopping.abort();
+  await ended;
+};
+
+describe('a kind whose schema got a default before the server stopped', () => {
   it('has it written into the objects that are older than the definition', async () => {
     for (let i = 0; i < objects; i++) await putObject(`c${String(i).padStart(4, '0')}`);
     await putObject('own', { color: 'red' });
-    const json = definition({}) as { spec: { versions: { schema: JsonObject }[] } };
-    const properties = { color: { type: 'string', default: 'blue' } };
-    json.spec.versions[0]!.schema = { openAPIV3Schema: { type: 'object', properties } };
-    await putDefinition(json as unknown as JsonObject);
+    await putDefinition(withDefault());
 
     const ended = (await start())();
     const last = `c${String(objects - 1).padStart(4, '0')}`;
     await expect.poll(() => storedColor(last), { interval: 5, timeout: 10_000 }).toBe('blue');
     expect(await Promise.all(['c0000', 'own'].map(storedColor))).toEqual(['blue', 'red']);
-    stopping.abort();
-    await ended;
+    await end(ended);
+  });
+
+  it('has none written into an object that it would make too large, and goes on with the others', async () => {
+    const size = encodeMessage(openMessage, { metadata: { namespace: 'default', name: 'a' }, blob: '' }).length;
+    // A few bytes are left: the lengths of long texts take more.
+    await putObject('a', { blob: 'x'.repeat(maxObjectBytes - size - 8) });
+    await putObject('b');
+    await putDefinition(withDefault());
+    const ended = (await start())();
+    await expect.poll(() => storedColor('b'), { interval: 5 }).toBe('blue');
+    expect(await storedColor('a')).toBeUndefined();
+    await end(ended);
+  });
+
+  it('writes no more of them once the server stops', async () => {
+    for (let i = 0; i < 3; i++) await putObject(`c${i}`);
+    await putDefinition(withDefault());
+    const run = await start();
+    store()!.cache.observe({ reset: () => {}, event: () => stopping.abort() });
+    await run();
+    expect(await Promise.all(['c0', 'c1', 'c2'].map(storedColor))).toEqual(['blue', undefined, undefined]);
+  });
+});
+
+describe('a kind whose schema gets its first default while the server runs', () => {
+  it('has it written into an object, too, that was made before the server knew of the default', async () => {
+    await putDefinition(definition({}));
+    await putObject('before');
+    const run = await start();
+    await changeDefinition(withDefault());
+    await putObject('between');
+    const ended = run();
+    await expect.poll(() => storedColor('between'), { interval: 5 }).toBe('blue');
+    expect(await storedColor('before')).toBe('blue');
+    await end(ended);
   });
 });

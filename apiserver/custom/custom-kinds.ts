@@ -71,7 +71,8 @@ export class CustomKinds {
   /** Attempts that failed one after the other, and what cancels the next one. */
   readonly #retries = new Map<string, { readonly failures: number; cancel(): void }>();
   readonly #clock: StorageClock;
-  #isRunning = false;
+  /** Of the run; before it objects are neither deleted nor completed. */
+  #signal: AbortSignal | undefined;
   #wake = (): void => {};
 
   constructor(options: CustomKindsOptions) {
@@ -97,7 +98,7 @@ export class CustomKinds {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    this.#isRunning = true;
+    this.#signal = signal;
     const onAbort = (): void => this.#wake();
     signal.addEventListener('abort', onAbort);
     while (!signal.aborted) {
@@ -164,7 +165,7 @@ export class CustomKinds {
     // Established means served: first the one, then the other.
     if (isEstablished(decided)) await this.#serve(name, decided);
     if (metadata?.deletionTimestamp) {
-      if (this.#isRunning) return this.#terminate(name, definition);
+      if (this.#signal) return this.#terminate(name, definition);
       this.#due.add(name);
       return;
     }
@@ -179,8 +180,8 @@ export class CustomKinds {
     const served = this.#served.get(name);
     const form = served && storedForm(definition, served.kinds);
     if (!form || !served.completer.isDue(form)) return;
-    if (!this.#isRunning) this.#due.add(name);
-    else if (!(await served.completer.next(form))) this.#enqueue(name);
+    if (!this.#signal) this.#due.add(name);
+    else if (!(await served.completer.next(form, this.#signal))) this.#enqueue(name);
   }
 
   #read(name: string): CustomResourceDefinition | undefined {
@@ -214,7 +215,9 @@ export class CustomKinds {
     const store = registry.stores.get(kindId(first))!;
     registry.stores.setVersions(store, others);
     const isUsed = before?.isUsed === true || store.cache.size > 0;
-    const completer = new ObjectCompleter(store);
+    // What was written after the definition before the start has what that says.
+    const upTo = this.#signal ? Number.POSITIVE_INFINITY : Number(definition.metadata?.resourceVersion);
+    const completer = new ObjectCompleter(store, storedForm(definition, kinds), upTo);
     const served: Served = { uid: definition.metadata?.uid ?? '', store, kinds, completer, isUsed, leave: () => leave() };
     const look = (): void => {
       const isFirst = !served.isUsed && store.cache.size > 0;
