@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { isInvalid, isNotFound } from '../../api/errors/index.ts';
 import type { CustomResourceDefinition } from '../../api/generated/types.ts';
+import { storageVersionOf } from '../../api/kinds/custom-resource-definition/meaning.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import type { AnyObject } from '../registry/any-object.ts';
@@ -20,9 +21,10 @@ export interface StoredForm {
   readonly schema: Buffer;
 }
 
-/** The form of the objects of a definition; undefined while their version is not served. */
+/** The form of the objects of a definition; undefined while their version is not served, or a webhook converts them. */
 export function storedForm({ spec = {} }: CustomResourceDefinition, kinds: ReadonlyMap<string, Kind>): StoredForm | undefined {
-  const { name, schema } = spec.versions?.find(({ storage }) => storage) ?? {};
+  if (spec.conversion?.strategy === 'Webhook') return undefined;
+  const { name, schema } = storageVersionOf(spec) ?? {};
   const kind = kinds.get(`${spec.group}/${name}`);
   const { raw } = schema?.openAPIV3Schema ?? {};
   return kind && raw && { kind, schema: Buffer.from(raw) };
@@ -60,14 +62,19 @@ export class ObjectCompleter {
     return !this.#done?.equals(schema);
   }
 
+  /** The objects have no form at the moment: those that are written now may lack defaults later. */
+  leave(): void {
+    this.#done = undefined;
+    this.#walk = undefined;
+  }
+
   /** Completes the next objects, at most a batch of them, until the signal aborts. Gives whether that was the last. */
   async next({ kind, schema }: StoredForm, signal: AbortSignal): Promise<boolean> {
     const store = this.#store;
     // Objects may have been written between a change of the schema and this server's knowing of it.
     if (!this.#walk?.schema.equals(schema)) this.#walk = { schema, upTo: Number.POSITIVE_INFINITY };
     const walk = this.#walk;
-    const isLeft = !mayDefault(schema) || store.versions.of?.mayWait === true;
-    const entries = isLeft ? [] : store.cache.range(store.keyPrefix, walk.after).slice(0, COMPLETE_BATCH);
+    const entries = mayDefault(schema) ? store.cache.range(store.keyPrefix, walk.after).slice(0, COMPLETE_BATCH) : [];
     for (const [at, entry] of entries.entries()) {
       if (at % OBJECTS_PER_TURN === 0) await turn();
       if (signal.aborted) return false;

@@ -197,6 +197,23 @@ describe('a kind whose schema got a default before the server stopped', () => {
   });
 });
 
+describe('a kind whose objects are not converted by a webhook any more', () => {
+  it('has the defaults of its schema written into them', async () => {
+    const json = withDefault() as { spec: JsonObject };
+    const webhook = { clientConfig: { url: 'https://127.0.0.1:1/' }, conversionReviewVersions: ['v1'] };
+    const spec = { ...json.spec, conversion: { strategy: 'Webhook', webhook } };
+    await putDefinition({ ...json, spec });
+    await putObject('before');
+    const ended = (await start())();
+    const isAttendedTo = async () => Buffer.from((await storage.get(definitionKey))!.bytes).includes('berth.io/InUse');
+    await expect.poll(isAttendedTo, { interval: 5 }).toBe(true);
+    expect(await storedColor('before')).toBeUndefined();
+    await changeDefinition(withDefault());
+    await expect.poll(() => storedColor('before'), { interval: 5 }).toBe('blue');
+    await end(ended);
+  });
+});
+
 describe('a kind whose schema gets its first default while the server runs', () => {
   it('has it written into an object, too, that was made before the server knew of the default', async () => {
     await putDefinition(definition({}));

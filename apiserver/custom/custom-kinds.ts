@@ -179,7 +179,8 @@ export class CustomKinds {
   async #complete(name: string, definition: CustomResourceDefinition): Promise<void> {
     const served = this.#served.get(name);
     const form = served && storedForm(definition, served.kinds);
-    if (!form || !served.completer.isDue(form)) return;
+    if (!form) return served?.completer.leave();
+    if (!served.completer.isDue(form)) return;
     if (!this.#signal) this.#due.add(name);
     else if (!(await served.completer.next(form, this.#signal))) this.#enqueue(name);
   }
