@@ -99,6 +99,23 @@ describe('the fields of a creator, spelt out in the bytes of an object', () => {
     check(pod, podOf([mark, status, labels]));
   });
 
+  it('are not those that an entry of more than a status names', () => {
+    // As custom kinds are: only those have fields behind the status, or a status that is like any other field.
+    const custom = (name: 'Secret' | 'Job', hasStatus: boolean): Kind => {
+      const kind = kindNamed(name) as Kind;
+      return { ...kind, hasStatus, fieldType: () => typeOfMessage(kind.message) };
+    };
+    const both = entryOf('other', { 'f:status': {}, 'f:type': {} });
+    const secret = { type: 'a', immutable: true } as ApiObject;
+    expect(setOf(custom('Secret', true), withEntries(secret, [mark, both]))).toEqual({ 'f:immutable': {} });
+    const status = entryOf('other', { 'f:status': { 'f:active': {} } }, { subresource: 'status' });
+    const job = { spec: { parallelism: 1 }, status: { active: 1, failed: 2 } } as ApiObject;
+    expect(setOf(custom('Job', false), withEntries(job, [{ ...mark, apiVersion: 'batch/v1' }, status]))).toEqual({
+      'f:spec': { 'f:parallelism': {} },
+      'f:status': { 'f:failed': {} },
+    });
+  });
+
   it('of an object with items of the same key are those of the decoded object', () => {
     const object = podOf([mark]) as { spec: { containers: { env: object[] }[] } };
     object.spec.containers[0]!.env.push({ name: 'E', value: 'again' });
