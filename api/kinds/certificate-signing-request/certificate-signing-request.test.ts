@@ -88,6 +88,9 @@ describe('a request for a certificate', () => {
       { ...condition('Approved'), lastUpdateTime: now, lastTransitionTime: before },
       { ...condition('Issued'), lastUpdateTime: before, lastTransitionTime: now },
     ]);
+    const changed = made({}, { conditions: [{ ...condition('Approved'), status: 'False' }] });
+    kind.lifecycle?.stamp?.(changed, previous, now);
+    expect(changed.status?.conditions?.[0]).toMatchObject({ status: 'False', lastTransitionTime: now });
   });
 
   it('shows what kubectl shows', () => {

@@ -92,25 +92,47 @@ describe('a pod is warned of', () => {
       `${at}[4]: overlapping port definition with ${at}[1]`,
       `${at}[4]: dangerously ambiguous port definition with ${at}[3]`,
     ]);
+    const hostPorts = [
+      { containerPort: 80, hostPort: 81, hostIP: '127.0.0.1' },
+      { containerPort: 80, hostPort: 81, hostIP: '127.0.0.2' },
+      { containerPort: 80, hostPort: 82 },
+    ];
+    expect(notes(container({ ports: hostPorts }))).toEqual([]);
     const many = Array.from({ length: 100 }, () => ({ containerPort: 80 }));
     expect(notes(container({ ports: many })).length).toBeLessThan(1_700);
   });
 
   it('hosts and secrets that come twice, and terms that choose no pod', () => {
     const hostAliases = [{ ip: '10.0.0.1' }, { ip: '10.0.0.1' }];
-    const podAffinity = {
+    const terms = {
       requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'a' }],
       preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: { topologyKey: 'a' } }],
     };
     const topologySpreadConstraints = [{ maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule', topologyKey: 'a' }];
     const none = 'a null labelSelector results in matching no pod';
-    const imagePullSecrets = [{ name: 's' }, { name: 's' }];
-    expect(notes({ hostAliases, imagePullSecrets, affinity: { podAffinity }, topologySpreadConstraints })).toEqual([
+    const imagePullSecrets = [{ name: 's' }, { name: 's' }, { name: '' }];
+    const affinity = { podAffinity: terms, podAntiAffinity: terms };
+    expect(notes({ hostAliases, imagePullSecrets, affinity, topologySpreadConstraints })).toEqual([
       `spec.topologySpreadConstraints[0].labelSelector: ${none}`,
-      `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: ${none}`,
-      `spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector: ${none}`,
+      ...['podAffinity', 'podAntiAffinity'].flatMap((name) => [
+        `spec.affinity.${name}.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: ${none}`,
+        `spec.affinity.${name}.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector: ${none}`,
+      ]),
       'spec.hostAliases[1].ip: duplicate ip "10.0.0.1"',
       'spec.imagePullSecrets[1].name: duplicate name "s"',
+      'spec.imagePullSecrets[2].name: invalid empty name "", the entry has no effect',
+    ]);
+  });
+
+  it('amounts of bytes in thousandths that are no whole bytes', () => {
+    const resources = {
+      requests: { memory: '128m', cpu: '128m', 'ephemeral-storage': '2000m' },
+      limits: { 'hugepages-2Mi': '1500m' },
+    };
+    const text = '"m" is a thousandth of a byte, "Mi" a mebibyte';
+    expect(notes(container({ resources }))).toEqual([
+      `spec.containers[0].resources.requests[memory] is a fractional byte value: "128m"; ${text}`,
+      `spec.containers[0].resources.limits[hugepages-2Mi] is a fractional byte value: "1500m"; ${text}`,
     ]);
   });
 

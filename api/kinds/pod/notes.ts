@@ -155,13 +155,13 @@ function isFractional(text: string): boolean {
 /** A variable that comes twice, and does not build on its first value. */
 function hiddenVariables({ at, container: { env = [] } }: Placed): string[] {
   const seen = new Set<string>();
-  return env.flatMap(({ name = '', value = '', valueFrom }, i) => {
+  return env.flatMap(({ name = '', value = '' }, i) => {
     if (!seen.has(name)) {
       seen.add(name);
       return [];
     }
     const before = `$(${name})`;
-    if (!valueFrom && value !== before && value.includes(before)) return [];
+    if (value !== before && value.includes(before)) return [];
     return [`${at}.env[${i}]: hides previous definition of "${name}", which may be dropped when using apply`];
   });
 }
