@@ -114,7 +114,7 @@ export function hasGenerations(kind: Kind): boolean {
  * added of everything but the metadata and a status that is a subresource.
  */
 export function isAnotherWish(kind: Kind, next: AnyObject, previous: AnyObject): boolean {
-  if (!hasGenerations(kind) || kind.generation === 'birth') return false;
+  if (!hasGenerations(kind)) return false;
   const isOtherSpec = () => !isDeepStrictEqual(next.spec, previous.spec);
   if (kind.generation === 'spec and annotations')
     return isOtherSpec() || !equalValues(next.metadata?.annotations ?? {}, previous.metadata?.annotations ?? {});
