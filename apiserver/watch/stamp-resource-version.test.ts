@@ -46,6 +46,15 @@ test('without a version they are what decoding, removing and encoding would give
   );
 });
 
+test('what stands before the metadata stays where it is', () => {
+  const spec = encodeMessage('berth.core.v1.Pod', { spec: { nodeName: 'n' } });
+  const bytes = Buffer.concat([spec, encodeMessage('berth.core.v1.Pod', { metadata: { name: 'a' } })]);
+  const stamped = stampResourceVersion(bytes, '7');
+  expect(stamped.subarray(0, spec.length).equals(spec)).toBe(true);
+  expect(decodeMessage<Pod>('berth.core.v1.Pod', stamped).metadata).toEqual({ name: 'a', resourceVersion: '7' });
+  expect(Buffer.from(withoutResourceVersion(stamped)).equals(bytes)).toBe(true);
+});
+
 test('bytes that are no message are refused or stamped, never read beyond their end', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
