@@ -58,9 +58,9 @@ async function all(frames: AsyncIterable<unknown>): Promise<void> {
 async function* nothing(): AsyncIterable<Uint8Array> {}
 
 /** The status and message with which an upgrade is refused. */
-async function upgrade(path: string) {
+async function upgrade(path: string, pod = 'x') {
   const { ca, cert, key: secret } = server.admin;
-  const url = `wss://${server.info.kubernetes}${pods}/x/${path}`;
+  const url = `wss://${server.info.kubernetes}${pods}/${pod}/${path}`;
   const ws = new WebSocket(url, ['v4.channel.k8s.io'], { ca, cert, key: secret });
   const [, response] = (await once(ws, 'unexpected-response')) as [unknown, IncomingMessage];
   let text = '';
@@ -124,13 +124,18 @@ describe('a webhook that refuses connections', () => {
   });
 });
 
-it('a webhook changes the options, which later ones see', async () => {
+it('a webhook changes the options, which later ones see, and which are those of the connection', async () => {
   const seen: JsonObject[] = [];
   handler = (request) => {
     seen.push(request.object as JsonObject);
     return seen.length === 1 ? patchOf([{ op: 'add', path: '/container', value: 'other' }]) : { allowed: true };
   };
-  expect(await upgrade('exec?command=id&stdout=true')).toMatchObject({ code: 404 });
+  const spec = { containers: [{ name: 'own', image: 'x' }] };
+  await server.client.pods.create({ metadata: { namespace: 'default', name: 'there' }, spec });
+  expect(await upgrade('exec?command=id&stdout=true&container=own', 'there')).toEqual({
+    code: 400,
+    message: 'container other is not valid for pod there',
+  });
   expect(seen).toMatchObject([{ command: ['id'] }, { command: ['id'], container: 'other' }]);
 });
 
