@@ -53,8 +53,22 @@ export async function bundleProgram(folder) {
     sourcemap: true,
   });
   await bundle.close();
+  for (const { fileName, code } of output) if (code !== undefined) narrow(join(folder, fileName));
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
   writeFileSync(join(folder, 'third-party-licenses.txt'), licensesOf(output));
+}
+
+/**
+ * V8 keeps the text of what it runs, and one character beyond Latin-1 makes all of a file's text twice as large in
+ * memory: such characters are written as their code. Lines stay as the source maps have them.
+ */
+function narrow(file) {
+  const code = readFileSync(file, 'utf8');
+  // A code behind a backslash, or where backslashes are plain text, would not mean the same.
+  if (/\\[\u0100-\uffff]|String\.raw`[^`]*[\u0100-\uffff]/.test(code))
+    throw new Error(`${file}: a character beyond Latin-1 cannot be written as its code`);
+  const narrowed = code.replace(/[\u0100-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  if (narrowed !== code) writeFileSync(file, narrowed);
 }
 
 /**
