@@ -13,7 +13,7 @@ const allowed = {
   host: ['api', 'client', 'cli'],
 };
 const test = '\\.test\\.ts$';
-const mains = '^(apiserver|scheduler|agent|controllers)/main\\.ts$';
+const mains = '^((apiserver|scheduler|agent|controllers)/main|apiserver/node-credentials)\\.ts$';
 /** Of the programs: the library never loads it. */
 const certificateRequest = '^client/certificates/certificate-request\\.ts$';
 /** Likewise: clients judge schedules, and only the programs compute times from them. */

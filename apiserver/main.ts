@@ -20,8 +20,8 @@ import { startFeed } from './watch/feed.ts';
 export { advertiseNotice, advertiseProblem } from './advertise.ts';
 export { defaultNodePortRange, parseServiceRanges } from './allocation/ranges.ts';
 export { auditPath, openAudit } from './audit/open-audit.ts';
+export { issueNodeCredentials, type NodeCredentials } from './node-credentials.ts';
 export type { ClientLimits, ServerInfo, ServerOptions } from './options.ts';
-export { issueNodeCredentials, type NodeCredentials, pkiDir } from './pki/pki.ts';
 export { compactFiles, restoreFiles } from './store-files.ts';
 
 /** What running calls get when the server stops; streams end at once. */

@@ -1,6 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
+
+export function pkiDir(dataDir: string): string {
+  return join(dataDir, 'pki');
+}
 
 /** Makes a folder that only its owner enters. */
 export async function ensurePrivateDir(path: string): Promise<void> {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { issueNodeCredentials } from '../main.ts';
-import { ensurePki, pkiDir } from './pki.ts';
+import { pkiDir } from './files.ts';
+import { ensurePki } from './pki.ts';
 import { refuseExposed, tightenFiles } from './private-files.ts';
 
 let dataDir: string;

@@ -99,7 +99,7 @@ async function nodeConnection(flags: AgentFlags): Promise<NodeConnection> {
   });
   const { holdCertificate, readIdentity } = await import('../../agent/main.ts');
   if (existsSync(join(installation(dataDir).pki, 'ca.key'))) {
-    const { issueNodeCredentials } = await import('../../apiserver/main.ts');
+    const { issueNodeCredentials } = await import('../../apiserver/node-credentials.ts');
     const { authority, pair, save } = await issueNodeCredentials(dataDir, nodeName);
     return asNode(server ?? defaultListen, authority, holdCertificate({ first: { ...pair, ca: authority }, save }));
   }

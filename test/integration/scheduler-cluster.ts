@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import type { Node, Pod } from '../../api/generated/types.ts';
 import { timestamp } from '../../api/meta/time.ts';
-import { pkiDir, runServer, type ServerInfo } from '../../apiserver/main.ts';
+import { runServer, type ServerInfo } from '../../apiserver/main.ts';
 import { type Client, type ConnectOptions, connect, type Logger } from '../../client/index.ts';
 import { controllerRules } from '../../controllers/main.ts';
 import { type RunSchedulerOptions, runScheduler } from '../../scheduler/main.ts';
@@ -43,7 +43,7 @@ export async function startSchedulerCluster(): Promise<SchedulerCluster> {
     running = runServer({ dataDir, listen: '127.0.0.1:0', backend: 'memory', controllerRules, log, ready }, signal);
     running.catch(reject);
   });
-  const read = (file: string) => readFile(join(pkiDir(dataDir), file), 'utf8');
+  const read = (file: string) => readFile(join(dataDir, 'pki', file), 'utf8');
   const optionsOf = async (user: string): Promise<ConnectOptions> => ({
     address: info.address,
     ca: info.ca,
