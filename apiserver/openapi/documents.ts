@@ -14,6 +14,7 @@ import { serverVersion } from '../server-version.ts';
 import { ContentsMaker, type DocumentParts, type GroupContents, Slices } from './contents.ts';
 import type { OpenApiVersion, Schema } from './definitions.ts';
 import { type ForeignDocument, foreignDefinitions } from './foreign-definitions.ts';
+import { foreignPaths } from './foreign-paths.ts';
 import { encodeDocument, namedPath, namedSchema } from './gnostic.ts';
 import { encodeDocumentV3, namedPathV3, namedSchemaV3 } from './gnostic-v3.ts';
 import { writePath } from './write-operations.ts';
@@ -157,6 +158,7 @@ export class OpenApiDocuments {
     for (const contents of all) await maker.add(contents);
     for (const document of foreign) {
       for (const [name, schema] of foreignDefinitions(document, (each) => names.has(each))) define(name, schema);
+      for (const [at, operations] of foreignPaths(document, (each) => names.has(each))) path(at, operations);
       await setImmediate();
     }
   }

@@ -45,9 +45,15 @@ export function foreignDefinitions(document: ForeignDocument, isOwn: (name: stri
 }
 
 function definitionsIn(body: Buffer): JsonObject {
+  const { definitions } = parsedDocument(body);
+  return isJsonObject(definitions) ? definitions : {};
+}
+
+/** Empty where it is no object. */
+export function parsedDocument(body: Buffer): JsonObject {
   try {
     const document: unknown = JSON.parse(body.toString('utf8'));
-    return isJsonObject(document) && isJsonObject(document.definitions) ? document.definitions : {};
+    return isJsonObject(document) ? document : {};
   } catch {
     return {};
   }

@@ -2,7 +2,7 @@ import { GVK, type OpenApiVersion, reference, type Schema } from './definitions.
 import type { Operation, Parameter } from './operations.ts';
 
 const forms = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
-const strategic = 'application/strategic-merge-patch+json';
+export const strategic = 'application/strategic-merge-patch+json';
 const patchForms = ['application/json-patch+json', 'application/merge-patch+json', strategic, 'application/apply-patch+yaml'];
 const plainPatchForms = patchForms.filter((form) => form !== strategic);
 

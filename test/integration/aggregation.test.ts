@@ -243,6 +243,7 @@ describe('what is told of its group', () => {
   it('stands in the documents of OpenAPI', async () => {
     const { json: v2 } = await ask('/openapi/v2');
     expect(v2.definitions['com.example.wardle.v1alpha1.Flunder'].properties.spec.properties.weight.description).toBe('In grams.');
+    expect(v2.paths[`${root}/namespaces/{namespace}/flunders/{name}`].patch.parameters).toMatchObject([{ name: 'dryRun' }]);
     expect(v2.definitions['io.k8s.api.core.v1.Pod']).toBeDefined();
     const accept = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
     expect((await ask('/openapi/v2', { headers: { accept } })).bytes.includes('In grams.')).toBe(true);

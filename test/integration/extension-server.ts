@@ -159,8 +159,16 @@ const flunder = {
 };
 const info = { title: 'wardle', version: 'v1' };
 const definition = 'com.example.wardle.v1alpha1.Flunder';
+const operation = {
+  ...{ operationId: 'patchFlunder', 'x-kubernetes-action': 'patch' },
+  'x-kubernetes-group-version-kind': { group, version, kind: 'Flunder' },
+  ...{ consumes: ['application/merge-patch+json'], produces: ['application/json'], schemes: ['https'] },
+  parameters: [{ uniqueItems: true, type: 'string', description: 'None is stored.', name: 'dryRun', in: 'query' }],
+  responses: { '200': { description: 'OK', schema: { $ref: `#/definitions/${definition}` } } },
+};
+const paths = { [`/apis/${apiVersion}/namespaces/{namespace}/flunders/{name}`]: { patch: operation } };
 const documents: Readonly<Record<string, object>> = {
-  '/openapi/v2': { swagger: '2.0', info, paths: {}, definitions: { [definition]: flunder } },
+  '/openapi/v2': { swagger: '2.0', info, paths, definitions: { [definition]: flunder } },
   [`/openapi/v3/apis/${apiVersion}`]: { openapi: '3.0.0', info, paths: {}, components: { schemas: { [definition]: flunder } } },
 };
 
