@@ -112,9 +112,9 @@ export class OpenCall implements CallContext {
     return new ItemCall(this);
   }
 
-  authorizePath(path: string): void {
+  authorizePath(path: string, verb?: string): void {
     this.#options.access.checkPath(this.#call.method);
-    this.permitPath(path);
+    this.permitPath(path, verb);
   }
 
   authorizeNode(nodeName?: string): void {
@@ -131,8 +131,8 @@ export class OpenCall implements CallContext {
   }
 
   /** Throws PERMISSION_DENIED. */
-  permitPath(path: string): void {
-    this.#options.authorizer.authorizePath(this.identity, 'get', path);
+  permitPath(path: string, verb = 'get'): void {
+    this.#options.authorizer.authorizePath(this.identity, verb, path);
     this.authorized = true;
   }
 
@@ -225,8 +225,8 @@ class ItemCall implements CallContext {
     this.authorized = true;
   }
 
-  authorizePath(path: string): void {
-    this.#call.authorizePath(path);
+  authorizePath(path: string, verb?: string): void {
+    this.#call.authorizePath(path, verb);
     this.authorized = true;
   }
 

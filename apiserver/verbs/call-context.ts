@@ -12,8 +12,8 @@ export interface CallContext {
   readonly flow: Flow;
   /** Authorizes the call, before anything else happens. Throws PERMISSION_DENIED. */
   authorize(access: Access): void;
-  /** The same for a non-resource URL: "/apis". */
-  authorizePath(path: string): void;
+  /** The same for a non-resource URL: "/apis"; to "get" it, where no verb is given. */
+  authorizePath(path: string, verb?: string): void;
   /** The same for methods that only the given node may call, or any node if none is given. */
   authorizeNode(nodeName?: string): void;
   /** Whether the call was authorized. */

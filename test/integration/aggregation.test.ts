@@ -160,9 +160,15 @@ describe('requests of its group', () => {
     ] as [string, Asked][])
       codes.push((await ask(path, { ...asked, headers: as })).code);
     expect(codes).toEqual([200, 403, 403, 403, 403, 403, 403, 403]);
+    // Discovery is open to all users, as a read.
+    const discovery = [
+      (await ask(root, { headers: as })).code,
+      (await ask(root, { method: 'POST', body: {}, headers: as })).code,
+    ];
+    expect(discovery).toEqual([200, 403]);
     // The list, and the checks of the server itself.
     const passed = extension.requests.slice(before).filter(({ user }) => user === 'bob');
-    expect(passed.map(({ url }) => url)).toEqual([flunders]);
+    expect(passed.map(({ url, method }) => `${method} ${url}`)).toEqual([`GET ${flunders}`, `GET ${root}`]);
     // Decoded, it would be another namespace's.
     expect((await ask(`${root}/namespaces/default%2Fflunders/x/..%2f..%2f`, { headers: as })).code).toBe(404);
   });

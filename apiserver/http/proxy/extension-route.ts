@@ -36,7 +36,7 @@ export function extensionRoute(
       of: 'stream',
       method: METHOD,
       prepare(context) {
-        context.authorizePath(path.path);
+        context.authorizePath(path.path, pathVerbOf(request));
         return { run: (way) => forward(remote, deps, discoveryMs, way) };
       },
     };
@@ -59,6 +59,9 @@ export function extensionRoute(
     },
   };
 }
+
+/** As in Kubernetes any method passes to the extension server, and is the verb; a HEAD is a read here. */
+const pathVerbOf = ({ method = '' }: HttpRequest): string => (method === 'HEAD' ? 'get' : method.toLowerCase());
 
 const verbs = { POST: 'create', PUT: 'update', PATCH: 'patch' } as const;
 
