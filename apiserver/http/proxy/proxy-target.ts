@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { BlockList, connect, isIP } from 'node:net';
+import { BlockList, connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { badRequest, notFound, unavailable } from '../../../api/errors/index.ts';
 import type { EndpointSlice, Pod, Service } from '../../../api/generated/types.ts';
@@ -114,9 +114,28 @@ async function dialEndpoint(
     return connectPod(tunnels, { node, namespace, name: pod.name, uid: pod.uid, port }, caller);
   }
   if (!isProxyable(address)) throw badRequest('address not allowed');
-  const socket = connect({ host: address, port, signal: caller.signal });
-  await once(socket, 'connect', { signal: caller.signal });
-  return socket;
+  return connectWithin(() => connect({ host: address, port }), hostOf(address, port), { ms: dialMs, signal: caller.signal });
+}
+
+/** As long as Kubernetes dials. */
+const dialMs = 30_000;
+
+/** A socket that has connected. Throws where it does not within the time, or before the signal aborts. */
+export async function connectWithin(
+  open: () => Socket,
+  host: string,
+  { ms, signal }: { readonly ms: number; readonly signal: AbortSignal },
+): Promise<Socket> {
+  signal.throwIfAborted();
+  const late = AbortSignal.timeout(ms);
+  const socket = open();
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.any([signal, late]) });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw late.aborted ? new Error(`dial tcp ${host}: i/o timeout`) : error;
+  }
 }
 
 /** A list for each version: IPv6 has a range that means all of IPv4. */
