@@ -37,6 +37,17 @@ describe('the zeros of Go', () => {
     });
   });
 
+  it('are no part of a time, so that one that is sent back is the stored one', () => {
+    const at = { seconds: 1_764_277_832, nanos: 0 };
+    const object = { metadata: { deletionTimestamp: at, managedFields: [{ manager: 'm', time: at }] } };
+    const kept = { seconds: 1_764_277_832 };
+    expect(dropped('berth.core.v1.Namespace', object)).toEqual({
+      metadata: { deletionTimestamp: kept, managedFields: [{ manager: 'm', time: kept }] },
+    });
+    const status = { startTime: { ...at, nanos: 5000 }, completionTime: at };
+    expect(dropped('berth.batch.v1.JobStatus', status)).toEqual({ startTime: { ...at, nanos: 5000 }, completionTime: kept });
+  });
+
   it('of a port of a Service are nothing, and of a maximum a value', () => {
     const service = { spec: { ports: [{ port: 80, targetPort: { type: 0, intVal: 0, strVal: '' }, nodePort: 0 }] } };
     expect(dropped('berth.core.v1.Service', service)).toEqual({ spec: { ports: [{ port: 80 }] } });

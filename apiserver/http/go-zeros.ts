@@ -11,7 +11,7 @@ type Rule =
   /** A number, text or truth: its zero is nothing. */
   | { readonly of: 'plain' }
   /** A time without seconds, or a port that is 0: nothing. */
-  | { readonly of: 'value'; isZero(value: Message): boolean }
+  | { readonly of: 'time' | 'port' }
   | { readonly of: 'message' | 'list' | 'map'; readonly below: MessageShape };
 
 const rules = new WeakMap<MessageShape, ReadonlyMap<string, Rule>>();
@@ -31,6 +31,8 @@ function dropBelow(shape: MessageShape, object: Message): void {
     const value = object[name];
     if (rule === undefined || value === undefined || value === null) continue;
     if (isNothing(rule, value)) delete object[name];
+    // Stored times have none: a time with zero nanoseconds would count as another one.
+    else if (rule.of === 'time' && (value as Message).nanos === 0) delete (value as Message).nanos;
     else if (rule.of === 'message') dropBelow(rule.below, value as Message);
     else if (rule.of === 'list') for (const item of value as Message[]) dropBelow(rule.below, item);
     else if (rule.of === 'map') for (const key in value) dropBelow(rule.below, (value as Record<string, Message>)[key]!);
@@ -39,7 +41,7 @@ function dropBelow(shape: MessageShape, object: Message): void {
 
 function isNothing(rule: Rule, value: unknown): boolean {
   if (rule.of === 'plain') return value === '' || value === 0 || value === false;
-  return rule.of === 'value' && rule.isZero(value as Message);
+  return (rule.of === 'time' && isZeroTime(value as Message)) || (rule.of === 'port' && isZeroPort(value as Message));
 }
 
 function rulesOf(shape: MessageShape): ReadonlyMap<string, Rule> {
@@ -61,9 +63,8 @@ function ruleOf(field: FieldShape, isKept: boolean): Rule {
   const below = field.message();
   const isSingle = !field.repeated && field.keyType === undefined;
   if (below === undefined) return { of: isSingle && !isKept ? 'plain' : 'kept' };
-  if (below.name === 'google.protobuf.Timestamp') return isSingle ? { of: 'value', isZero: isZeroTime } : { of: 'kept' };
-  if (below.name === 'berth.meta.v1.IntOrString')
-    return field.name === 'targetPort' && isSingle ? { of: 'value', isZero: isZeroPort } : { of: 'kept' };
+  if (below.name === 'google.protobuf.Timestamp') return { of: isSingle ? 'time' : 'kept' };
+  if (below.name === 'berth.meta.v1.IntOrString') return { of: field.name === 'targetPort' && isSingle ? 'port' : 'kept' };
   if (opaque.has(below.name)) return { of: 'kept' };
   return { of: isSingle ? 'message' : field.repeated ? 'list' : 'map', below };
 }

@@ -256,6 +256,21 @@ describe('a body as Go clients write it in protobuf', () => {
     expect([updated.code, updated.json.metadata.generation]).toEqual([200, 1]);
     expect(updated.json.metadata.resourceVersion).toBe((read.metadata as { resourceVersion?: string }).resourceVersion);
   });
+
+  it('of an object that is being deleted may name its times, with the nanoseconds that Go writes', async () => {
+    await ask(`${deployments}/proto`, {
+      ...{ method: 'PATCH', body: { metadata: { finalizers: ['example.com/kept'] } } },
+      headers: { 'content-type': 'application/merge-patch+json' },
+    });
+    await ask(`${deployments}/proto`, { method: 'DELETE' });
+    const { bytes } = await ask(`${deployments}/proto`, { headers: { accept: type } });
+    const read = decodeMessage<{ metadata: Record<string, object> }>('berth.apps.v1.Deployment', openEnvelope(bytes).bytes);
+    const times = ['creationTimestamp', 'deletionTimestamp'].map((name) => [name, { ...read.metadata[name], nanos: 0 }]);
+    const back = { ...read, metadata: { ...read.metadata, ...Object.fromEntries(times) }, status: { replicas: 0 } };
+    const path = `${deployments}/proto/status`;
+    const updated = await ask(path, { method: 'PUT', body: bodyOf(back), headers: { 'content-type': type } });
+    expect([updated.code, updated.json.message]).toEqual([200, undefined]);
+  });
 });
 
 it('an empty text of JSON in a plain field is nothing, as in Go', async () => {
