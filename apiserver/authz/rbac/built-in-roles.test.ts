@@ -57,6 +57,7 @@ describe('the built-in roles', () => {
     ['system:kube-scheduler', 'create', 'authentication.k8s.io', 'tokenreviews', true],
     ['system:kube-scheduler', 'list', '', 'secrets', false],
     ['system:kube-controller-manager', 'list', 'events.k8s.io', 'events', true],
+    ['system:kube-controller-manager', 'deletecollection', 'events.k8s.io', 'events', true],
     ['system:kube-controller-manager', 'create', 'authorization.k8s.io', 'subjectaccessreviews', true],
   ] as const)('as in Kubernetes: %s may %s %s %s is %s', (role, verb, group, resource, may) => {
     const rules = settle(builtInRoles).get(role)?.rules ?? [];

@@ -138,7 +138,7 @@ const controllerRules: PolicyRule[] = [
   writeEvents,
   lead,
   // For Kubernetes' own controllers, run against this server.
-  rule(READ, 'events.k8s.io', 'events'),
+  rule(collect, 'events.k8s.io', 'events'),
   ...delegate,
 ];
 
