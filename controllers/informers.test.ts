@@ -8,6 +8,7 @@ import { createFakeResourceClient, type FakeResourceClient } from '../test/fakes
 import type { ControllerDefinition, FollowedKind } from './definition.ts';
 import { createUsedKinds } from './informer-runner.ts';
 import { createInformers } from './informers.ts';
+import { mostListeners } from './terms.ts';
 
 const clients = new Map<string, FakeResourceClient<ApiObject>>();
 const pod: Pod = {
@@ -19,7 +20,7 @@ let stop: AbortController;
 beforeEach(() => {
   clients.clear();
   stop = new AbortController();
-  setMaxListeners(100, stop.signal);
+  setMaxListeners(mostListeners, stop.signal);
 });
 afterEach(() => stop.abort());
 
