@@ -1,4 +1,5 @@
 import type { MetricsRegistry } from '../api/metrics/index.ts';
+import { runTypeChecking } from './admission/policies/type-checking.ts';
 import { LocalServices } from './aggregation/local-services.ts';
 import { runSecretTokens } from './authn/accounts/secret-tokens.ts';
 import { CustomKinds, type CustomKindsOptions } from './custom/custom-kinds.ts';
@@ -34,8 +35,8 @@ export function runLoops(
 }
 
 /**
- * Serves the kinds that users have added, and keeps the APIServices of all that is served; resolves when the kinds of
- * before the start are served, and objects that were missing are written.
+ * Serves the kinds that users have added, keeps the APIServices of all that is served, and checks policies against the
+ * types of kinds; resolves when the kinds of before the start are served, and objects that were missing are written.
  */
 export async function startGroups(
   options: Omit<CustomKindsOptions, 'now'>,
@@ -44,5 +45,5 @@ export async function startGroups(
   const keepKinds = await new CustomKinds({ ...options, now: () => new Date() }).begin(signal);
   const ended = [keepKinds()];
   const keepServices = await new LocalServices(options).begin(signal);
-  return { ended: [...ended, keepServices()] };
+  return { ended: [...ended, keepServices(), runTypeChecking(options.registry, options.log, signal)] };
 }

@@ -46,6 +46,8 @@ export class ExpressionError extends Error {
 
 /** Compiles expressions over the same declarations. */
 export interface ExpressionCompiler {
+  /** One that knows more, beside all that this one knows. */
+  extend(more: Declarations): ExpressionCompiler;
   /**
    * Throws ExpressionError unless the expression compiles and its type is among the expected ones, or dyn; absent: any.
    */
@@ -93,15 +95,23 @@ function registerNamespace(environment: Environment, name: string): void {
   environment.registerConstant(name, type, new Namespace());
 }
 
-export function expressionCompiler({ variables, types = [] }: Declarations): ExpressionCompiler {
-  const environment = baseEnvironment().clone();
+export function expressionCompiler(declared: Declarations): ExpressionCompiler {
+  return compilerIn(baseEnvironment(), [], declared);
+}
+
+function compilerIn(base: Environment, known: readonly string[], { variables, types = [] }: Declarations): ExpressionCompiler {
+  const environment = base.clone();
   for (const { name, fields } of types) {
     environment.registerType({ name, fields: { ...fields }, ctor: class {} } as never);
-    environment.registerOperator(`${name} == ${name}`, unused);
+    // As with messages of protobuf: an object may be null.
+    for (const other of [name, 'null']) environment.registerOperator(`${name} == ${other}`, unused);
   }
   for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, type);
-  const names = Object.keys(variables);
-  return { compile: (source, expected) => compile(environment, names, source, expected) };
+  const names = [...known, ...Object.keys(variables)];
+  return {
+    extend: (more) => compilerIn(environment, names, more),
+    compile: (source, expected) => compile(environment, names, source, expected),
+  };
 }
 
 function compile(
@@ -139,14 +149,32 @@ function parseAndCheck(environment: Environment, source: string): { ast: ASTNode
   }
 }
 
-/** The parser's message with where in the expression it is wrong. */
+/** The parser's message in the words of Kubernetes' compiler, with where in the expression it is wrong. */
 function reasonOf(error: unknown): string {
   const { code, summary, range } = error as { code?: string; summary?: string; range?: { start: number } };
   const text = summary ?? (error instanceof Error ? error.message : 'the expression is wrong');
   const place = range === undefined ? '' : ` (at character ${range.start + 1})`;
   if (code === 'no_such_key') return `undefined field '${text.replace('No such key: ', '')}'${place}`;
   if (code === 'unknown_variable') return `undeclared reference to '${text.replace('Unknown variable: ', '')}'${place}`;
+  if (code === 'no_such_overload' || code === 'no_matching_overload') return `${overloadText(text)}${place}`;
   return `${text}${place}`;
+}
+
+/** "int > string" or "!int" of an operator, "size(int)" of a function, "string.startsWith(int)" of a method. */
+function overloadText(text: string): string {
+  const none = (name: string, types: string): string =>
+    `found no matching overload for '${name}' applied to '${types.replaceAll('<', '(').replaceAll('>', ')')}'`;
+  const binary = /^no such overload: (.+) (\S+) (.+)$/.exec(text);
+  if (binary) {
+    const [, left, operator, right] = binary;
+    return none(operator === 'in' ? '@in' : `_${operator}_`, `(${left}, ${right})`);
+  }
+  const unary = /^no such overload: ([!-])(.+)$/.exec(text);
+  if (unary) return none(`${unary[1]}_`, `(${unary[2]})`);
+  const call = /^found no matching overload for '(?:(.+)\.)?([^.(]+)(\(.*\))'$/.exec(text);
+  if (!call) return text;
+  const [, receiver, name, types] = call;
+  return none(name!, receiver === undefined ? types! : `${receiver}.${types}`);
 }
 
 function compiled(ast: ASTNode, scope: Scope) {

@@ -2,7 +2,6 @@ import type { FieldViolation } from '../../../api/errors/index.ts';
 import { invalidValue } from '../../../api/errors/violations.ts';
 import type { MatchCondition, ValidatingAdmissionPolicy, ValidatingAdmissionPolicySpec } from '../../../api/generated/types.ts';
 import {
-  type Declarations,
   type Expression,
   type ExpressionCompiler,
   ExpressionError,
@@ -10,6 +9,7 @@ import {
   type ObjectType,
 } from '../../cel/environment.ts';
 import { AUTHORIZER_TYPE } from '../../cel/functions/authorization.ts';
+import type { SchemaTypes } from '../../cel/schema-types.ts';
 
 /** A rule of a policy. */
 export interface CompiledValidation {
@@ -150,12 +150,12 @@ function compileConditions(
 function compileVariables(
   work: Compiling,
   spec: ValidatingAdmissionPolicySpec,
+  base: ExpressionCompiler = expressionCompiler({ variables: withParams(SHARED, spec) }),
 ): { variables: Named[]; compiler: ExpressionCompiler } {
   const fields: Record<string, string> = {};
   const compilerOf = (): ExpressionCompiler => {
     const types: ObjectType[] = [{ name: 'PolicyVariables', fields: { ...fields } }];
-    const declared: Declarations = { variables: { ...withParams(SHARED, spec), variables: 'PolicyVariables' }, types };
-    return expressionCompiler(declared);
+    return base.extend({ variables: { variables: 'PolicyVariables' }, types });
   };
   const variables: Named[] = [];
   let compiler = compilerOf();
@@ -174,4 +174,44 @@ function compileVariables(
 
 function withParams<T extends object>(variables: T, { paramKind }: ValidatingAdmissionPolicySpec) {
   return paramKind ? { ...variables, params: 'dyn' } : { ...variables };
+}
+
+/** The types of a kind's objects, as far as they are known. */
+export interface KnownTypes {
+  readonly object: SchemaTypes;
+  /** Absent: those of the parameters are not known. */
+  readonly params?: SchemaTypes | undefined;
+}
+
+/**
+ * What does not fit the types of a kind in the rules of a policy and their messages, by the path of the expression. As
+ * in Kubernetes a variable that does not compile has any type, and is not told of.
+ */
+export function checkTypes(
+  { spec = {} }: ValidatingAdmissionPolicy,
+  { object, params }: KnownTypes,
+): ReadonlyMap<string, string> {
+  const variables = {
+    ...withParams(SHARED, spec),
+    ...{ object: object.type, oldObject: object.type },
+    ...(params && { params: params.type }),
+  };
+  const types = new Map([...object.types, ...(params?.types ?? [])].map((each) => [each.name, each]));
+  const base = expressionCompiler({ variables, types: [...types.values()] });
+  const { compiler } = compileVariables(new Compiling(), spec, base);
+  const found = new Map<string, string>();
+  const check = (path: string, source: string | undefined): void => {
+    if (!source) return;
+    try {
+      compiler.compile(source);
+    } catch (error) {
+      if (!(error instanceof ExpressionError)) throw error;
+      found.set(path, error.message);
+    }
+  };
+  for (const [i, { expression, messageExpression }] of (spec.validations ?? []).entries()) {
+    check(`spec.validations[${i}].expression`, expression);
+    check(`spec.validations[${i}].messageExpression`, messageExpression);
+  }
+  return found;
 }
