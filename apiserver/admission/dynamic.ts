@@ -14,6 +14,12 @@ export interface RightsOfUsers {
   mayPath(identity: Identity, verb: string, path: string): boolean;
 }
 
+/** Makes objects of one apiVersion those of another one. Throws INTERNAL with what the webhook did. */
+export type ConvertObjects = (
+  objects: readonly ApiObject[],
+  versions: { readonly from: string; readonly to: string },
+) => Promise<readonly ApiObject[]>;
+
 /** The call behind a write, as dynamic admission knows it. */
 export interface AdmittedCall {
   readonly identity: Identity;
@@ -34,6 +40,8 @@ export interface AdmissionAttributes {
   readonly kind: Kind;
   /** The apiVersion of the request, where that is converted into the stored one. */
   readonly requested?: string | undefined;
+  /** Makes custom objects those of another version by their kind's webhook; absent: only the apiVersion differs. */
+  readonly convert?: ConvertObjects | undefined;
   /** "" or "status", "scale", "binding", "eviction" ... */
   readonly subresource: string;
   /** How `object` and `previous` are written. */

@@ -1,10 +1,11 @@
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { SCALE, scaleKind, scaleOf } from '../../api/kinds/scale.ts';
-import type { AdmissionAttributes, AdmittedCall, DynamicAdmission, RequestForm } from '../admission/dynamic.ts';
+import type { AdmissionAttributes, AdmittedCall, ConvertObjects, DynamicAdmission, RequestForm } from '../admission/dynamic.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
 import { type KindRules, nextVersion, writeTargetOf } from './next-version.ts';
 import type { ObjectName } from './store-values.ts';
+import type { StoredVersions } from './stored-versions.ts';
 import type { ChangeOptions, Current, WriteContext } from './write-context.ts';
 
 // Where writes pass the dynamic admission: policies and webhooks. The server's own writes do not.
@@ -13,6 +14,7 @@ import type { ChangeOptions, Current, WriteContext } from './write-context.ts';
 interface JudgedStore extends KindRules {
   readonly served?: Kind | undefined;
   readonly dynamic: DynamicAdmission | undefined;
+  readonly versions: { readonly of?: StoredVersions };
   /** Throws ABORTED when a change names another version than the current one. */
   checkVersion(at: ObjectName, current: Current, named: string | undefined): void;
 }
@@ -34,7 +36,9 @@ function attributesOf(store: JudgedStore, at: ObjectName, subject: Subject, cont
   const { manager, dryRun, admitted } = context;
   const { kind, served } = store;
   const requested = served && { requested: served.apiVersion };
-  return { ...subject, kind, ...requested, namespace: at.namespace, name: at.name, manager, dryRun, call: admitted! };
+  const { of } = store.versions;
+  const convert: ConvertObjects | undefined = of?.mayWait ? (objects, versions) => of.converted(objects, versions) : undefined;
+  return { ...subject, kind, ...requested, convert, namespace: at.namespace, name: at.name, manager, dryRun, call: admitted! };
 }
 
 /** A new object as the rules change it; undefined when none does. What the server sets of it stays. */

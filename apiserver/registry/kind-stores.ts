@@ -85,6 +85,12 @@ export class KindStores implements Iterable<KindStore> {
     return [...(this.#versions.get(id)?.keys() ?? [])];
   }
 
+  /** Every version that a kind is served in, the preferred one first; none of a kind that is not there. */
+  servedVersionsOf(id: string): readonly string[] {
+    const own = this.#byId.get(id)?.kind.apiVersion;
+    return own === undefined ? [] : [own, ...this.versionsOf(id)];
+  }
+
   /** Calls `follower` for each kind that is there, and for each that comes, until the returned function is called. */
   follow(follower: (store: KindStore) => void): () => void {
     return this.#stores.follow(follower);

@@ -1,4 +1,4 @@
-import type { Kind } from '../../api/kinds/kind.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { Entry } from '../watch/entry.ts';
 
 /**
@@ -16,6 +16,11 @@ export interface StoredVersions {
   shown(entries: readonly Entry[], kind: Kind): Promise<readonly Entry[]>;
   /** An object that was encoded in the version of a kind, as it is stored. Throws as `shown`. */
   stored(bytes: Buffer, kind: Kind, replaces: Uint8Array | undefined): Buffer | Promise<Buffer>;
+  /** Objects of one apiVersion of the kind as those of another one. Throws as `shown`. */
+  converted(
+    objects: readonly ApiObject[],
+    versions: { readonly from: string; readonly to: string },
+  ): Promise<readonly ApiObject[]>;
   /** The same objects for the server's own deletions: no webhook is asked, and each stays in its version. */
   readonly untouched: StoredVersions;
 }

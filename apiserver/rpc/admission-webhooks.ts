@@ -48,11 +48,7 @@ export function addWebhooks(dynamic: DynamicAdmission, { registry, tunnels, metr
       meter: new WebhookMeter(metrics),
       labelsOfNamespace: namespaceLabels(namespaces),
       freshNamespaces: () => namespaces.fresh(),
-      versionsOf(kind) {
-        const id = kindId(kind);
-        const own = stores.get(id)?.kind.apiVersion;
-        return [...(own === undefined ? [] : [own]), ...stores.versionsOf(id)];
-      },
+      versionsOf: (kind) => stores.servedVersionsOf(kindId(kind)),
       now: () => performance.now(),
     }),
   );

@@ -5,7 +5,7 @@ import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type Convert, good, handleConversions, place, places } from './conversion-harness.ts';
 import { establish } from './custom-kinds-harness.ts';
 import { asks } from './kubernetes-asks.ts';
-import { startWebhooks, type WebhookServer } from './webhook-harness.ts';
+import { patchOf, startWebhooks, type WebhookServer } from './webhook-harness.ts';
 
 // Versions of a custom kind that a webhook converts, over Kubernetes' HTTP API and over gRPC.
 let server: RunningServer;
@@ -111,6 +111,50 @@ describe('an object of one version', () => {
     const made = await objects.create(v1, place('v1', 'd', { hostPort: 'a:1' }));
     expect(await objects.patch(v1, at('d'), { hostPort: 'a:1' })).toEqual(made);
     expect(await objects.delete(v1, at('d'))).toMatchObject({ apiVersion: 'stable.example.com/v1', hostPort: 'a:1' });
+  });
+});
+
+describe('rules of users that name the other version only', () => {
+  const rule = {
+    operations: ['CREATE', 'UPDATE'],
+    apiGroups: ['stable.example.com'],
+    apiVersions: ['v1'],
+    resources: ['places'],
+  };
+
+  it('let a webhook see, and change, the objects in that version', async () => {
+    const { objects } = server.client;
+    const asked = { sideEffects: 'None', admissionReviewVersions: ['v1'], rules: [rule] };
+    const change = [{ op: 'replace', path: '/hostPort', value: 'changed:2' }];
+    hooks.handle('/mutate', () => patchOf(change));
+    const webhooks = [{ name: 'places.example.com', clientConfig: hooks.at('/mutate'), ...asked }];
+    await objects.create('MutatingWebhookConfiguration', { metadata: { name: 'places' }, webhooks });
+    const made = await objects.create(v2, place('v2', 'hooked', { host: 'a', port: '1' }));
+    const updated = await objects.patch(v2, at('hooked'), { host: 'b' });
+    await objects.delete('MutatingWebhookConfiguration', { name: 'places' });
+    for (const each of [made, updated]) expect(each).toMatchObject({ host: 'changed', port: '2' });
+    expect(made).not.toHaveProperty('hostPort');
+    const [first, second] = hooks.asked('/mutate');
+    expect(first).toMatchObject({
+      kind: { version: 'v1' },
+      requestKind: { version: 'v2' },
+      object: { apiVersion: 'stable.example.com/v1', hostPort: 'a:1' },
+    });
+    expect(second).toMatchObject({ object: { hostPort: 'b:2' }, oldObject: { hostPort: 'changed:2' } });
+  });
+
+  it('let a policy judge them in that version', async () => {
+    const { objects } = server.client;
+    const validations = [{ expression: "object.hostPort != 'bad:1'", message: 'the rule is broken' }];
+    const spec = { matchConstraints: { resourceRules: [rule] }, validations };
+    await objects.create('ValidatingAdmissionPolicy', { metadata: { name: 'places' }, spec });
+    const bound = { policyName: 'places', validationActions: ['Deny'] };
+    await objects.create('ValidatingAdmissionPolicyBinding', { metadata: { name: 'places' }, spec: bound });
+    await objects.create(v2, place('v2', 'judged', { host: 'good', port: '1' }));
+    const refused = objects.create(v2, place('v2', 'refused', { host: 'bad', port: '1' }));
+    await expect(refused).rejects.toThrow('the rule is broken');
+    await objects.delete('ValidatingAdmissionPolicyBinding', { name: 'places' });
+    await objects.delete('ValidatingAdmissionPolicy', { name: 'places' });
   });
 });
 

@@ -4,10 +4,16 @@ import { labelSelectorMatches } from '../../../api/meta/labels.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
 import { labelsOf } from '../../watch/entry.ts';
 import type { AdmissionAttributes } from '../dynamic.ts';
-import { type MatchPolicy, namedRuleVersion } from './rules.ts';
+import { type MatchPolicy, namedRuleVersion, requestedVersion, type ServedVersions } from './rules.ts';
 
 /** Gives the labels of a namespace by its name; undefined for one that is not there. */
 export type NamespaceLabels = (name: string) => Readonly<Record<string, string>> | undefined;
+
+/** What matching asks of the cluster. */
+export interface ServedCluster {
+  readonly labelsOfNamespace: NamespaceLabels;
+  readonly versionsOf: ServedVersions;
+}
 
 /** The labels of namespaces as the server's cache has them. */
 export function namespaceLabels(store: KindStore): NamespaceLabels {
@@ -21,23 +27,23 @@ export function namespaceLabels(store: KindStore): NamespaceLabels {
 export function resourcesMatch(
   match: MatchResources | undefined,
   attributes: AdmissionAttributes,
-  labelsOfNamespace: NamespaceLabels,
+  served: ServedCluster,
 ): boolean {
-  return versionMeant(match, attributes, labelsOfNamespace) !== undefined;
+  return versionMeant(match, attributes, served) !== undefined;
 }
 
 /** The apiVersion in which `match` means the request; undefined when it does not. */
 export function versionMeant(
   match: MatchResources | undefined,
   attributes: AdmissionAttributes,
-  labelsOfNamespace: NamespaceLabels,
+  { labelsOfNamespace, versionsOf }: ServedCluster,
 ): string | undefined {
-  const own = attributes.kind.apiVersion;
+  const own = requestedVersion(attributes);
   if (!match) return own;
   const { resourceRules = [], excludeResourceRules = [] } = match;
   const policy: MatchPolicy = match.matchPolicy === 'Exact' ? 'Exact' : 'Equivalent';
-  if (excludeResourceRules.some((each) => namedRuleVersion(each, attributes, policy) !== undefined)) return undefined;
-  const versions = resourceRules.map((each) => namedRuleVersion(each, attributes, policy));
+  if (excludeResourceRules.some((each) => namedRuleVersion(each, attributes, policy, versionsOf) !== undefined)) return undefined;
+  const versions = resourceRules.map((each) => namedRuleVersion(each, attributes, policy, versionsOf));
   const version = resourceRules.length === 0 || versions.includes(own) ? own : versions.find((each) => each !== undefined);
   if (version === undefined || !namespaceMatches(match.namespaceSelector, attributes, labelsOfNamespace)) return undefined;
   return objectMatches(match.objectSelector, attributes) ? version : undefined;

@@ -5,7 +5,7 @@ import type { Kind } from '../../../api/kinds/kind.ts';
 import type { AdmissionAttributes } from '../dynamic.ts';
 import { resourcesMatch } from './match-resources.ts';
 import { RequestObjects, requestJson } from './request.ts';
-import { matchedVersion, namedRuleVersion } from './rules.ts';
+import { matchedVersion, namedRuleVersion, type ServedVersions } from './rules.ts';
 
 const call = {
   identity: { user: 'jane', groups: ['devs'] },
@@ -35,6 +35,10 @@ const rule = (resources: string[], rest: object = {}, operations = ['*']) => ({
   rule: { apiGroups: [''], apiVersions: ['v1'], resources, ...rest },
 });
 
+/** PodDisruptionBudgets have an older version, all others have none. */
+const served: ServedVersions = ({ kind, apiVersion }) =>
+  kind === 'PodDisruptionBudget' ? ['policy/v1', 'policy/v1beta1'] : [apiVersion];
+
 describe('a rule of admission', () => {
   it.each([
     ['pods', '', true],
@@ -50,7 +54,7 @@ describe('a rule of admission', () => {
     ['services', '', false],
   ])('about %s and a request for pods with the subresource "%s": %s', (resource, subresource, expected) => {
     const named = { ruleWithOperations: rule([resource]) };
-    expect(namedRuleVersion(named, request({ subresource }), 'Exact') !== undefined).toBe(expected);
+    expect(namedRuleVersion(named, request({ subresource }), 'Exact', served) !== undefined).toBe(expected);
   });
 
   it.each<[string, object, string[], Partial<AdmissionAttributes> & { kindName?: KindName }, boolean]>([
@@ -63,38 +67,44 @@ describe('a rule of admission', () => {
     ['of the cluster, for a namespace', { scope: 'Cluster', resources: ['namespaces'] }, ['*'], { kindName: 'Namespace' }, true],
   ])('%s', (_, rest, operations, parts, expected) => {
     const named = { ruleWithOperations: rule(['pods'], rest, operations) };
-    expect(namedRuleVersion(named, request(parts), 'Exact') !== undefined).toBe(expected);
+    expect(namedRuleVersion(named, request(parts), 'Exact', served) !== undefined).toBe(expected);
   });
 
-  it('means another version of the kind only where equivalent ones count', () => {
-    const named = { ruleWithOperations: rule(['pods'], { apiVersions: ['v1beta1'] }) };
-    expect(namedRuleVersion(named, request(), 'Equivalent') !== undefined).toBe(true);
-    expect(namedRuleVersion(named, request(), 'Exact') !== undefined).toBe(false);
+  it('means another version of the kind only where equivalent ones count, and only a served one', () => {
+    const of = (apiVersions: string[]) => ({
+      ruleWithOperations: rule(['poddisruptionbudgets'], { apiGroups: ['policy'], apiVersions }),
+    });
+    const budget = request({ kindName: 'PodDisruptionBudget' });
+    expect(namedRuleVersion(of(['v1beta1']), budget, 'Equivalent', served)).toBe('policy/v1beta1');
+    expect(namedRuleVersion(of(['v1beta1']), budget, 'Exact', served)).toBeUndefined();
+    expect(namedRuleVersion(of(['v2']), budget, 'Equivalent', served)).toBeUndefined();
   });
 
   it('may name objects', () => {
     const named = { resourceNames: ['web'], ruleWithOperations: rule(['pods']) };
-    expect(namedRuleVersion(named, request(), 'Exact') !== undefined).toBe(true);
-    expect(namedRuleVersion(named, request({ name: 'db' }), 'Exact') !== undefined).toBe(false);
+    expect(namedRuleVersion(named, request(), 'Exact', served) !== undefined).toBe(true);
+    expect(namedRuleVersion(named, request({ name: 'db' }), 'Exact', served) !== undefined).toBe(false);
   });
 });
 
 describe('the version that a rule of a webhook names', () => {
-  const others = () => ['policy/v1', 'policy/v1beta1'];
-  const versionOf = (policy: 'Exact' | 'Equivalent', ...apiVersions: string[]) => {
+  const versionOf = (policy: 'Exact' | 'Equivalent', apiVersions: string[], requested?: string) => {
     const rules = [rule(['poddisruptionbudgets'], { apiGroups: ['policy'], apiVersions })];
-    return matchedVersion({ rules, policy }, request({ kindName: 'PodDisruptionBudget' }), others);
+    return matchedVersion({ rules, policy }, request({ kindName: 'PodDisruptionBudget', requested }), served);
   };
 
   it('is that of the request where a rule names it', () => {
-    expect(versionOf('Equivalent', 'v1beta1', 'v1')).toBe('policy/v1');
-    expect(versionOf('Exact', 'v1')).toBe('policy/v1');
+    expect(versionOf('Equivalent', ['v1beta1', 'v1'])).toBe('policy/v1');
+    expect(versionOf('Equivalent', ['v1beta1', 'v1'], 'policy/v1beta1')).toBe('policy/v1beta1');
+    expect(versionOf('Exact', ['v1'])).toBe('policy/v1');
+    expect(versionOf('Exact', ['v1'], 'policy/v1beta1')).toBeUndefined();
   });
 
   it('is another one that is served where equivalent ones count', () => {
-    expect(versionOf('Equivalent', 'v1beta1')).toBe('policy/v1beta1');
-    expect(versionOf('Equivalent', 'v2')).toBeUndefined();
-    expect(versionOf('Exact', 'v1beta1')).toBeUndefined();
+    expect(versionOf('Equivalent', ['v1beta1'])).toBe('policy/v1beta1');
+    expect(versionOf('Equivalent', ['v1'], 'policy/v1beta1')).toBe('policy/v1');
+    expect(versionOf('Equivalent', ['v2'])).toBeUndefined();
+    expect(versionOf('Exact', ['v1beta1'])).toBeUndefined();
   });
 });
 
@@ -102,7 +112,7 @@ describe('what a policy is about', () => {
   const pods = { resourceRules: [{ ruleWithOperations: rule(['pods']) }] };
   const namespaces = (name: string) => (name === 'shop' ? { team: 'a' } : undefined);
   const matches = (match: MatchResources | undefined, attributes: AdmissionAttributes) =>
-    resourcesMatch(match, attributes, namespaces);
+    resourcesMatch(match, attributes, { labelsOfNamespace: namespaces, versionsOf: served });
   const team = { namespaceSelector: { matchLabels: { team: 'a' } } };
   const app = { objectSelector: { matchLabels: { app: 'web' } } };
 

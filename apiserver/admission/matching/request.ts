@@ -34,6 +34,28 @@ export function formIn({ kind, form }: AdmissionAttributes, version: string): Se
   return older ?? { ...form, apiVersion: version };
 }
 
+/**
+ * A request with its objects in another version of its kind, where a webhook has to make them; those of Berth's own
+ * kinds are converted when they are shown. Throws INTERNAL with what the webhook did.
+ */
+export async function inVersion(attributes: AdmissionAttributes, version: string): Promise<AdmissionAttributes> {
+  const { convert, form, kind, object, previous } = attributes;
+  if (!convert || form.apiVersion !== kind.apiVersion || version === kind.apiVersion) return attributes;
+  const objects = [object, previous].filter((each) => each !== undefined);
+  const converted = [...(await convert(objects, { from: kind.apiVersion, to: version }))];
+  return { ...attributes, object: object && converted.shift(), previous: previous && converted.shift() };
+}
+
+/** An object in a version, as the request has it. */
+export async function fromVersion(
+  { convert, form, kind }: AdmissionAttributes,
+  object: ApiObject,
+  version: string,
+): Promise<ApiObject> {
+  if (!convert || form.apiVersion !== kind.apiVersion || version === kind.apiVersion) return object;
+  return (await convert([object], { from: version, to: kind.apiVersion }))[0]!;
+}
+
 /** A stored object in a form. */
 export function toForm({ conversion }: SentForm, object: ApiObject): ApiObject {
   return conversion ? conversion.fromStored(object) : object;

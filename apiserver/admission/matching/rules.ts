@@ -1,8 +1,7 @@
 import type { NamedRuleWithOperations, Rule, RuleWithOperations } from '../../../api/generated/types.ts';
 import { splitResource } from '../../../api/kinds/admission-rules.ts';
 import { groupOf } from '../../../api/kinds/identity.ts';
-import { kindId } from '../../../api/kinds/index.ts';
-import { olderVersionsOf } from '../../../api/kinds/versions.ts';
+import type { Kind } from '../../../api/kinds/kind.ts';
 import type { AdmissionAttributes } from '../dynamic.ts';
 
 const ALL = '*';
@@ -12,34 +11,28 @@ export type MatchPolicy = 'Exact' | 'Equivalent';
 
 type Request = Pick<AdmissionAttributes, 'operation' | 'kind' | 'requested' | 'subresource' | 'name'>;
 
+/** Gives every version that a kind is served in, the preferred one first. */
+export type ServedVersions = (kind: Kind) => readonly string[];
+
 /**
- * The apiVersion by which one of the rules means a request: the stored one, that of the request, or, for "Equivalent",
- * another one that the kind is served in. Undefined when no rule does. Other versions are read when they are needed.
+ * The apiVersion by which one of the rules means a request: that of the request, or, for "Equivalent", the first other
+ * one that the kind is served in: the same objects are behind all versions. Undefined when no rule does.
  */
 export function matchedVersion(
   { rules, policy }: { readonly rules: readonly RuleWithOperations[]; readonly policy: MatchPolicy },
   request: Request,
-  otherVersions: () => readonly string[],
+  versionsOf: ServedVersions,
 ): string | undefined {
-  const { kind, requested } = request;
   const concerned = rules.filter((rule) => meansWork(rule, request));
   const isMeant = (apiVersion: string): boolean => concerned.some(({ rule }) => namesVersion(rule, apiVersion));
-  if (isMeant(kind.apiVersion)) return kind.apiVersion;
-  if (requested !== undefined && isMeant(requested)) return requested;
-  return policy === 'Exact' || concerned.length === 0 ? undefined : otherVersions().find(isMeant);
+  const own = requestedVersion(request);
+  if (isMeant(own)) return own;
+  return policy === 'Exact' || concerned.length === 0 ? undefined : versionsOf(request.kind).find(isMeant);
 }
 
-/**
- * The same of one rule. With "Equivalent" a rule that names another version of the group means the kind as well: the
- * same objects are behind all versions.
- */
-export function ruleVersion(rule: RuleWithOperations, request: Request, policy: MatchPolicy): string | undefined {
-  const { apiVersion } = request.kind;
-  const older = () => olderVersionsOf(kindId(request.kind)).map((each) => each.apiVersion);
-  const found = matchedVersion({ rules: [rule], policy }, request, older);
-  if (found !== undefined || policy === 'Exact' || !meansWork(rule, request)) return found;
-  const { apiGroups = [], apiVersions = [] } = rule.rule ?? {};
-  return apiVersions.length > 0 && names(apiGroups, groupOf(apiVersion)) ? apiVersion : undefined;
+/** The apiVersion that a request names. */
+export function requestedVersion({ requested, kind }: Pick<Request, 'kind' | 'requested'>): string {
+  return requested ?? kind.apiVersion;
 }
 
 /** The same of a rule that may name single objects. One without a name of its own matches no such rule. */
@@ -47,9 +40,10 @@ export function namedRuleVersion(
   { resourceNames = [], ruleWithOperations = {} }: NamedRuleWithOperations,
   request: Request,
   policy: MatchPolicy,
+  versionsOf: ServedVersions,
 ): string | undefined {
   const isOther = resourceNames.length > 0 && !resourceNames.includes(request.name);
-  return isOther ? undefined : ruleVersion(ruleWithOperations, request, policy);
+  return isOther ? undefined : matchedVersion({ rules: [ruleWithOperations], policy }, request, versionsOf);
 }
 
 /** Whether a rule means what a request does, whatever the versions. */

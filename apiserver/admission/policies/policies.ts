@@ -1,11 +1,12 @@
 import type { ValidatingAdmissionPolicyBinding } from '../../../api/generated/types.ts';
+import { kindId } from '../../../api/kinds/index.ts';
 import { createLru } from '../../../api/meta/lru.ts';
 import type { JsonObject } from '../../../api/meta/merge-patch.ts';
 import type { MetricsRegistry } from '../../../api/metrics/index.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { AdmissionAttributes, DynamicRules } from '../dynamic.ts';
-import { type NamespaceLabels, namespaceLabels, resourcesMatch, versionMeant } from '../matching/match-resources.ts';
-import { RequestObjects } from '../matching/request.ts';
+import { namespaceLabels, resourcesMatch, type ServedCluster, versionMeant } from '../matching/match-resources.ts';
+import { inVersion, RequestObjects } from '../matching/request.ts';
 import type { compilePolicy } from './compile-policy.ts';
 import type { judge, Scope } from './evaluate.ts';
 import { loadPolicyEngine, type PolicyEngine } from './load-engine.ts';
@@ -41,7 +42,7 @@ export class Policies implements DynamicRules {
   readonly #registry: Registry;
   readonly #index: PolicyIndex;
   readonly #meters: PolicyMeters;
-  readonly #labelsOfNamespace: NamespaceLabels;
+  readonly #served: ServedCluster;
   readonly #forms = new JsonForms();
   /** By name and version of the policy. */
   readonly #compiled = createLru<Compiled>(KEPT_CHARACTERS, ({ policy }) => LEAST_WEIGHT + policy.weight);
@@ -53,7 +54,10 @@ export class Policies implements DynamicRules {
       registry.store('ValidatingAdmissionPolicyBinding').cache,
     );
     this.#meters = new PolicyMeters(metrics);
-    this.#labelsOfNamespace = namespaceLabels(registry.store('Namespace'));
+    this.#served = {
+      labelsOfNamespace: namespaceLabels(registry.store('Namespace')),
+      versionsOf: (kind) => registry.stores.servedVersionsOf(kindId(kind)),
+    };
   }
 
   /** Begins to follow policies and bindings; the returned function ends it. */
@@ -69,7 +73,7 @@ export class Policies implements DynamicRules {
   validate(attributes: AdmissionAttributes): Promise<void> | undefined {
     let concerned: Concerned[] | undefined;
     for (const bound of this.#index.bound) {
-      const version = versionMeant(bound.policy.spec?.matchConstraints, attributes, this.#labelsOfNamespace);
+      const version = versionMeant(bound.policy.spec?.matchConstraints, attributes, this.#served);
       if (version === undefined) continue;
       concerned ??= [];
       concerned.push({ bound, version });
@@ -85,7 +89,7 @@ export class Policies implements DynamicRules {
       const { bound } = each;
       const beganAt = performance.now();
       for (const binding of bound.bindings)
-        if (resourcesMatch(binding.spec?.matchResources ?? undefined, attributes, this.#labelsOfNamespace))
+        if (resourcesMatch(binding.spec?.matchResources ?? undefined, attributes, this.#served))
           await this.#judgeBinding(judging, each, binding);
       this.#meters.took(bound.name, (performance.now() - beganAt) / 1000);
     }
@@ -117,7 +121,7 @@ export class Policies implements DynamicRules {
     if ('error' in params) return refuse('params_error', `failed to configure binding: ${params.error}`);
     for (const each of params.list) {
       const scope = {
-        inputs: objectsIn(judging, version),
+        inputs: await objectsIn(judging, version),
         namespaceObject: this.#namespaceJson(judging.attributes),
         params: each,
         budget: judging.budget,
@@ -145,10 +149,10 @@ export class Policies implements DynamicRules {
   }
 }
 
-function objectsIn({ objects, attributes }: Judging, version: string): RequestObjects {
+async function objectsIn({ objects, attributes }: Judging, version: string): Promise<RequestObjects> {
   let known = objects.get(version);
   if (!known) {
-    known = new RequestObjects(attributes, { version });
+    known = new RequestObjects(await inVersion(attributes, version), { version });
     objects.set(version, known);
   }
   return known;

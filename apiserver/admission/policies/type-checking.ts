@@ -94,7 +94,7 @@ function namedKinds({ stores }: Registry, { matchConstraints }: ValidatingAdmiss
   const found: Kind[] = [];
   if (named.size === 0) return found;
   for (const store of stores) {
-    for (const apiVersion of [store.kind.apiVersion, ...stores.versionsOf(store.id)]) {
+    for (const apiVersion of stores.servedVersionsOf(store.id)) {
       if (!named.has(`${groupOf(apiVersion)}/${versionOf(apiVersion)}/${store.kind.plural}`)) continue;
       found.push(apiVersion === store.kind.apiVersion ? store.kind : stores.find({ kind: store.kind.kind, apiVersion }).kind);
     }
@@ -113,7 +113,7 @@ async function typesOfParams(
   const store = paramKind && [...registry.stores].find((each) => isNamed(each.kind));
   if (!store) return undefined;
   const { apiVersion = '' } = paramKind;
-  const isServed = [store.kind.apiVersion, ...registry.stores.versionsOf(store.id)].includes(apiVersion);
+  const isServed = registry.stores.servedVersionsOf(store.id).includes(apiVersion);
   return isServed ? typesOfKind(registry, engine, registry.stores.find({ kind: store.kind.kind, apiVersion }).kind) : undefined;
 }
 

@@ -5,8 +5,8 @@ import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
 import { equalValues } from '../../../api/meta/equal.ts';
 import type { AdmissionAttributes, DynamicRules } from '../dynamic.ts';
 import { type NamespaceLabels, namespaceMatches, objectMatches, selectsAll } from '../matching/match-resources.ts';
-import { formIn, RequestObjects } from '../matching/request.ts';
-import { matchedVersion } from '../matching/rules.ts';
+import { formIn, fromVersion, inVersion, RequestObjects } from '../matching/request.ts';
+import { matchedVersion, type ServedVersions } from '../matching/rules.ts';
 import { patchedObject } from './patch.ts';
 import { denied, failed, notForDryRun } from './refusals.ts';
 import { readReview, reviewText, type Verdict, WebhookFailure } from './review.ts';
@@ -23,8 +23,7 @@ export interface WebhookDeps {
   readonly labelsOfNamespace: NamespaceLabels;
   /** Waits until the labels of namespaces are not older than the last acknowledged write. */
   freshNamespaces(): Promise<void>;
-  /** The versions that a kind is served in. */
-  versionsOf(kind: Kind): readonly string[];
+  readonly versionsOf: ServedVersions;
   /** Monotonic. */
   now(): number;
 }
@@ -119,7 +118,7 @@ export class WebhookRules implements DynamicRules {
     attributes: AdmissionAttributes,
     at: { readonly phase: Phase; readonly round: number; readonly index: number },
   ): Promise<Answer | undefined> {
-    const version = matchedVersion(webhook, attributes, () => this.#deps.versionsOf(attributes.kind));
+    const version = matchedVersion(webhook, attributes, this.#deps.versionsOf);
     if (version === undefined || !objectMatches(webhook.objectSelector, attributes)) return undefined;
     if (!selectsAll(webhook.namespaceSelector)) await this.#deps.freshNamespaces();
     if (!namespaceMatches(webhook.namespaceSelector, attributes, this.#deps.labelsOfNamespace)) return undefined;
@@ -155,7 +154,8 @@ export class WebhookRules implements DynamicRules {
   ): Promise<Answer | undefined> {
     const uid = randomUUID();
     const { conditions, client, type } = webhook;
-    const objects = new RequestObjects(attributes, { uid, version });
+    const shown = await inVersion(attributes, version);
+    const objects = new RequestObjects(shown, { uid, version });
     if (!conditions.isEmpty && !(await conditions.hold(objects))) return undefined;
     if (attributes.dryRun && !webhook.takesDryRuns) throw notForDryRun(webhook.name);
     const leftMs = Math.min(webhook.timeoutMs, endsAt - this.#deps.now());
@@ -164,8 +164,9 @@ export class WebhookRules implements DynamicRules {
     const verdict = readReview(text, uid, type === 'mutating');
     const { patch } = verdict;
     if (!patch || patch.length === 0) return { verdict, object: undefined };
-    if (attributes.object === undefined) throw new WebhookFailure('response.patch: a deletion has no object that can be changed');
-    return { verdict, object: completed(attributes, patchedObject(formIn(attributes, version), attributes.object, patch)) };
+    if (shown.object === undefined) throw new WebhookFailure('response.patch: a deletion has no object that can be changed');
+    const patched = patchedObject(formIn(attributes, version), shown.object, patch);
+    return { verdict, object: completed(attributes, await fromVersion(attributes, patched, version)) };
   }
 }
 

@@ -63,6 +63,21 @@ export class VersionedObjects implements StoredVersions {
       .then(([converted]) => withStoredVersion(this.#encoded(converted!, apiVersion), storage));
   }
 
+  async converted(
+    objects: readonly ApiObject[],
+    { from, to }: { readonly from: string; readonly to: string },
+  ): Promise<readonly ApiObject[]> {
+    const { converter, kindOf } = this.#plan;
+    const kind = kindOf(from)?.kind;
+    if (!converter || kind === undefined || objects.length === 0) return objects;
+    const converted = await converter.convert(
+      objects.map((object) => ({ apiVersion: from, kind, object })),
+      to,
+    );
+    for (const object of converted) kindOf(to)?.prune?.(object);
+    return converted;
+  }
+
   #nameOf(bytes: Uint8Array): string {
     return storedVersionOf(bytes) || this.#plan.unmarked;
   }
@@ -99,6 +114,7 @@ const untouched: StoredVersions = {
   isStale: () => false,
   known: (entry) => entry,
   shown: async (entries) => entries,
+  converted: async (objects) => objects,
   stored(bytes, _kind, replaces) {
     const version = replaces ? storedVersionOf(replaces) : '';
     return version === '' ? bytes : withStoredVersion(bytes, version);
