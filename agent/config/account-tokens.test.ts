@@ -48,7 +48,7 @@ describe("a pod's tokens", () => {
       { token: 'token-1' },
     ]);
     await shown(own, vault);
-    const boundObjectRef = { kind: 'Pod', apiVersion: 'v1', name: 'web', uID: 'u1' };
+    const boundObjectRef = { kind: 'Pod', apiVersion: 'v1', name: 'web', uid: 'u1' };
     expect(asked).toEqual([
       ['default/bot', { audiences: [], expirationSeconds: 3_600, boundObjectRef }],
       ['default/bot', { audiences: ['vault'], expirationSeconds: 600, boundObjectRef }],

@@ -64,7 +64,7 @@ export function createTokenSource({ accounts, clock }: TokenSourceOptions): Toke
     const { token = '' } = await accounts.createToken(account, {
       audiences: wanted.audience ? [wanted.audience] : [],
       expirationSeconds,
-      boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name, uID: uid },
+      boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name, uid },
     });
     return { token, madeAt, lifeMs: expirationSeconds * 1_000 };
   }

@@ -31,12 +31,12 @@ export function registerCreateToken(create: Command): void {
     });
 }
 
-function specOf({ duration, audience, boundObjectKind: kind, boundObjectName: name, boundObjectUid: uID }: TokenFlags) {
+function specOf({ duration, audience, boundObjectKind: kind, boundObjectName: name, boundObjectUid: uid }: TokenFlags) {
   if ((kind === undefined) !== (name === undefined))
     throw badRequest('--bound-object-kind and --bound-object-name belong together');
   return {
     ...(audience && { audiences: [...audience] }),
     ...(duration !== undefined && { expirationSeconds: Math.floor(parseDuration(duration) / 1_000) }),
-    ...(kind !== undefined && { boundObjectRef: { kind, name, ...(uID !== undefined && { uID }) } }),
+    ...(kind !== undefined && { boundObjectRef: { kind, name, ...(uid !== undefined && { uid }) } }),
   };
 }

@@ -20,6 +20,7 @@ const leftOut: Record<string, string> = {
 
 /** Fields that have the name of their JSON form here, which Kubernetes' protobuf spells differently. */
 const renamed: Record<string, string> = {
+  'authentication.v1.BoundObjectReference.uID': 'uid',
   'networking.v1.IngressClassParametersReference.aPIGroup': 'apiGroup',
   'admissionregistration.v1.Validation.Expression': 'expression',
   'admissionregistration.v1.Variable.Expression': 'expression',

@@ -99,7 +99,7 @@ describe('a stolen certificate of the node n1 gets', () => {
   });
 
   it('a token of its pod, as its agent does', async () => {
-    const bound = { kind: 'Pod', name: 'mine', uID: await uidOf('mine') };
+    const bound = { kind: 'Pod', name: 'mine', uid: await uidOf('mine') };
     const { token } = await n1.serviceAccounts.createToken(strong, { boundObjectRef: bound });
     expect((await as({ token: token! }).reviews.whoAmI()).username).toBe('system:serviceaccount:default:strong');
   });
@@ -140,7 +140,7 @@ describe('a stolen certificate of the node n1 gets', () => {
     await expect(n1.serviceAccounts.createToken(account, await spec(uidOf))).rejects.toThrow(why);
   });
 
-  const pod = (name: string, uID?: string): TokenRequestSpec => ({ boundObjectRef: { kind: 'Pod', name, ...(uID && { uID }) } });
+  const pod = (name: string, uid?: string): TokenRequestSpec => ({ boundObjectRef: { kind: 'Pod', name, ...(uid && { uid }) } });
 
   it('no account for a mirror pod that it makes, and so no token of one', async () => {
     const uid = (await server.client.nodes.get({ name: 'n1' })).metadata?.uid;

@@ -114,6 +114,20 @@ describe('a review', () => {
     expect(json.status).toMatchObject({ authenticated: true, user: { username: 'system:serviceaccount:default:bot' } });
   });
 
+  it('makes a token for a pod, and none for another of its name', async () => {
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'binder' } };
+    await post(`${inDefault}/serviceaccounts`, account);
+    const spec = { serviceAccountName: 'binder', containers: [{ name: 'a', image: 'x' }] };
+    const pod = { metadata: { name: 'bound' }, spec };
+    const { uid } = (await post(`${inDefault}/pods`, { apiVersion: 'v1', kind: 'Pod', ...pod })).json.metadata;
+    const bind = (uid: string) => {
+      const boundObjectRef = { kind: 'Pod', apiVersion: 'v1', name: 'bound', uid };
+      return post(`${inDefault}/serviceaccounts/binder/token`, { spec: { boundObjectRef } });
+    };
+    expect(await bind(uid)).toMatchObject({ code: 201, json: { spec: { boundObjectRef: { name: 'bound', uid } } } });
+    expect(await bind('another')).toMatchObject({ code: 409, json: { reason: 'Conflict' } });
+  });
+
   it.each([
     ['of another method', 'GET', `${AUTHORIZATION}/subjectaccessreviews`, 405],
     ['that names no user', 'POST', `${AUTHORIZATION}/subjectaccessreviews`, 422],

@@ -258,7 +258,7 @@ describe('a wish for a token', () => {
     ['bound to something else', { boundObjectRef: { kind: 'Node', name: 'n' } }, { code: 'INVALID_ARGUMENT' }],
     ['bound to a pod that is not there', { boundObjectRef: { kind: 'Pod', name: 'none' } }, { code: 'NOT_FOUND' }],
     ['bound to a pod of another account', { boundObjectRef: { kind: 'Pod', name: 'other' } }, { code: 'INVALID_ARGUMENT' }],
-    ['bound to another pod of the name', { boundObjectRef: { ...boundObjectRef, uID: 'x' } }, { code: 'ABORTED' }],
+    ['bound to another pod of the name', { boundObjectRef: { ...boundObjectRef, uid: 'x' } }, { code: 'ABORTED' }],
     ['for an empty audience', { audiences: [''] }, { code: 'INVALID_ARGUMENT' }],
   ])('that is %s is refused', async (_, spec, error) => {
     const { tokens } = await world();
@@ -284,7 +284,7 @@ describe('a wish for a token', () => {
       seen.push(pod);
       throw new Error('not yours');
     };
-    const ref = { ...boundObjectRef, uID: 'x' };
+    const ref = { ...boundObjectRef, uid: 'x' };
     await expect(tokens.create(ci, { boundObjectRef: ref }, judge)).rejects.toThrow('not yours');
     await expect(tokens.create(ci, {}, judge)).rejects.toThrow('not yours');
     expect(seen).toEqual([expect.objectContaining({ spec: expect.anything() }), undefined]);

@@ -116,7 +116,7 @@ export class AccountTokens implements TokenTable {
 
   private async boundPod(
     { namespace, name }: ObjectName,
-    wanted: { name?: string; uID?: string },
+    wanted: { name?: string; uid?: string },
     judge: (pod: Pod) => void,
   ): Promise<NamedObject> {
     const { pods } = this.options;
@@ -126,7 +126,7 @@ export class AccountTokens implements TokenTable {
     const pod = pods.cache.decoder.decode(entry) as Pod;
     judge(pod);
     const uid = pod.metadata?.uid ?? '';
-    if (wanted.uID && wanted.uID !== uid) throw conflict(pods.subject(at), `its uid is ${uid}, not ${wanted.uID}`);
+    if (wanted.uid && wanted.uid !== uid) throw conflict(pods.subject(at), `its uid is ${uid}, not ${wanted.uid}`);
     if (accountOf(pod) !== name)
       throw badRequest(
         isMirror(pod)

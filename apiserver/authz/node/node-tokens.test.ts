@@ -3,7 +3,7 @@ import type { Pod, TokenRequestSpec } from '../../../api/generated/types.ts';
 import { checkNodeToken } from './node-tokens.ts';
 
 const n1 = { user: 'system:node:n1', groups: ['system:nodes'] };
-const bound: TokenRequestSpec = { boundObjectRef: { kind: 'Pod', name: 'web', uID: 'u1' } };
+const bound: TokenRequestSpec = { boundObjectRef: { kind: 'Pod', name: 'web', uid: 'u1' } };
 const showing = (...audiences: (string | undefined)[]): Pod => ({
   metadata: { namespace: 'default', name: 'web', uid: 'u1' },
   spec: {

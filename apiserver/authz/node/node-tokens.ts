@@ -16,7 +16,7 @@ export function checkNodeToken(identity: Identity, spec: TokenRequestSpec, pod: 
   // Which uid it has is not said before it is clear that the pod is the node's.
   if (node === undefined || pod.spec?.nodeName !== node)
     throw refuse(`it is bound to the pod "${name}", which does not run on this node`);
-  if (!spec.boundObjectRef?.uID) throw refuse(`it is bound to the pod "${name}" without a uid`);
+  if (!spec.boundObjectRef?.uid) throw refuse(`it is bound to the pod "${name}" without a uid`);
   const named = audiencesOf(pod);
   const asked = spec.audiences?.length ? spec.audiences : [''];
   const other = asked.find((audience) => !named.has(audience));

@@ -21,7 +21,7 @@ export interface BoundObjectReference__Input {
   /**
    * Of this very object; absent: the one of that name now. Written by the client.
    */
-  'uID'?: (string);
+  'uid'?: (string);
 }
 
 /**
@@ -43,5 +43,5 @@ export interface BoundObjectReference {
   /**
    * Of this very object; absent: the one of that name now. Written by the client.
    */
-  'uID'?: (string);
+  'uid'?: (string);
 }
