@@ -1,3 +1,4 @@
+import { getHeapCodeStatistics } from 'node:v8';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Collector, checkMs, collectWhenIdle, v8Collector } from './idle-collection.ts';
 
@@ -20,7 +21,9 @@ class Process implements Collector {
   };
   shrink = () => {
     this.shrunk++;
+    this.heap = Math.min(this.heap, 12 * megabyte);
   };
+  collections = () => this.collected + this.shrunk;
 }
 
 let stop: AbortController;
@@ -44,28 +47,45 @@ describe('collecting when idle', () => {
       process.heap += 10 * megabyte;
       vi.advanceTimersByTime(checkMs);
     }
-    expect(process.collected).toBe(0);
+    expect(process.collections()).toBe(0);
     vi.advanceTimersByTime(10 * checkMs);
-    expect(process.collected).toBe(1);
+    expect(process.collections()).toBe(1);
     process.heap += 10 * megabyte;
     vi.advanceTimersByTime(10 * checkMs);
-    expect(process.collected).toBe(2);
+    expect(process.collections()).toBe(2);
   });
 
   it('collects after work that V8 has collected itself, once', () => {
     collectWhenIdle(stop.signal, process);
     process.cpu += 4_000;
     vi.advanceTimersByTime(checkMs);
-    expect(process.collected).toBe(0);
+    expect(process.collections()).toBe(0);
     vi.advanceTimersByTime(10 * checkMs);
-    expect(process.collected).toBe(1);
+    expect(process.collections()).toBe(1);
   });
 
   it('leaves a heap alone that has hardly grown', () => {
     collectWhenIdle(stop.signal, process);
+    vi.advanceTimersByTime(checkMs);
+    expect(process.collections()).toBe(1);
     process.heap += 7 * megabyte;
     vi.advanceTimersByTime(10 * checkMs);
-    expect(process.collected).toBe(0);
+    expect(process.collections()).toBe(1);
+  });
+
+  it('gives code back at rest, once after each work', () => {
+    collectWhenIdle(stop.signal, process);
+    vi.advanceTimersByTime(10 * checkMs);
+    expect([process.shrunk, process.collected]).toEqual([1, 0]);
+    // Neither work nor rest: the process goes on using its code.
+    process.cpu += 4_000;
+    for (let check = 0; check < 10; check++) {
+      vi.advanceTimersByTime(checkMs);
+      process.cpu += 500;
+    }
+    expect([process.shrunk, process.collected]).toEqual([1, 1]);
+    vi.advanceTimersByTime(10 * checkMs);
+    expect([process.shrunk, process.collected]).toEqual([2, 1]);
   });
 
   it('shrinks the room for young objects, three times at most while V8 keeps it', () => {
@@ -94,7 +114,7 @@ describe('collecting when idle', () => {
     process.heap += 20 * megabyte;
     stop.abort();
     vi.advanceTimersByTime(10 * checkMs);
-    expect(process.collected).toBe(0);
+    expect(process.collections()).toBe(0);
   });
 
   it('frees what the process itself has dropped', async () => {
@@ -104,6 +124,18 @@ describe('collecting when idle', () => {
     await new Promise((resolve) => setImmediate(resolve));
     vi.advanceTimersByTime(2 * checkMs);
     await vi.waitFor(() => expect(dropped.deref() === undefined).toBe(true));
+  });
+
+  it('gives back what was compiled, and the code runs again afterwards', async () => {
+    const functions = Array.from({ length: 2_000 }, (_, index) => new Function('x', `return x + ${index};`));
+    const sum = () => functions.reduce((total: number, each) => each(total) as number, 0);
+    const before = sum();
+    const compiled = getHeapCodeStatistics().bytecode_and_metadata_size;
+    v8Collector().shrink();
+    await vi.waitFor(() => {
+      expect(getHeapCodeStatistics().bytecode_and_metadata_size).toBeLessThan(compiled - functions.length * 16);
+    });
+    expect(sum()).toBe(before);
   });
 
   it('gives back the room that V8 took for young objects', async () => {

@@ -18,7 +18,10 @@ export interface Collector {
   youngBytes(): number;
   /** Collects the whole heap and gives unused memory back. Blocks for some 50 ms. */
   collect(): void;
-  /** The same, soon, and gives the room for young objects back too. Blocks for twice as long. */
+  /**
+   * The same, soon, and gives back the room for young objects and compiled code, which V8 compiles again from the text
+   * when it runs next. Blocks for twice as long.
+   */
   shrink(): void;
 }
 
@@ -29,7 +32,7 @@ export const checkMs = 10_000;
  * not for a process that has something to do.
  */
 const quietMs = checkMs / 5;
-/** With less the process only ticks: it needs no room for young objects. */
+/** With less the process only ticks: it needs no room for young objects, and little of its code. */
 const restMs = checkMs / 40;
 /** What V8 leaves lying about of less is not worth the pause; ticking alone takes minutes to make so much. */
 const worthBytes = 8 * 1024 * 1024;
@@ -37,29 +40,35 @@ const worthBytes = 8 * 1024 * 1024;
 const worthFraction = 1 / 4;
 /** How often in a row the heap is collected for the room of young objects. */
 const mostRepeats = 3;
-/** The room is worth a long pause only where it is much of what the process holds. */
+/** Room and code are worth a long pause only where they are much of what the process holds. */
 const mostShrunkBytes = 128 * 1024 * 1024;
 
 /**
  * Collects what work has left behind when it has ended, until aborted: V8 collects when memory grows, so a process that
  * has done its work and only ticks would keep the garbage of its busiest minute, as much again as it needs. Work is
  * processor time, or a heap that has grown: after a busy minute V8 may have collected the heap, but it keeps the room
- * that it took for it until it is collected at rest. Does not keep the process alive.
+ * that it took for it until it is collected at rest, and what it compiled. Does not keep the process alive.
  */
 export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Collector()): void {
   let cpuMs = collector.cpuMs();
   let heapBytes = collector.heapBytes();
   let hasWorked = false;
+  /** Whether there was work since code was given back, at the start too. */
+  let hasCode = true;
   let repeats = 0;
   const timer = setInterval(() => {
     const workedMs = collector.cpuMs() - cpuMs;
     const isQuiet = workedMs <= quietMs;
     hasWorked ||= !isQuiet || collector.heapBytes() - heapBytes > Math.max(worthBytes, heapBytes * worthFraction);
-    if (workedMs > restMs) repeats = 0;
-    const holdsRoom = workedMs <= restMs && repeats < mostRepeats && collector.youngBytes() > worthBytes;
-    if (isQuiet && (hasWorked || holdsRoom)) {
-      if (holdsRoom && collector.heapBytes() <= mostShrunkBytes) collector.shrink();
+    hasCode ||= hasWorked;
+    const rests = workedMs <= restMs;
+    if (!rests) repeats = 0;
+    const holdsRoom = rests && repeats < mostRepeats && collector.youngBytes() > worthBytes;
+    const shrinks = rests && (holdsRoom || hasCode) && collector.heapBytes() <= mostShrunkBytes;
+    if (isQuiet && (hasWorked || holdsRoom || shrinks)) {
+      if (shrinks) collector.shrink();
       else collector.collect();
+      if (shrinks) hasCode = false;
       repeats++;
       heapBytes = collector.heapBytes();
       hasWorked = false;
@@ -71,6 +80,14 @@ export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Co
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
 }
+
+/**
+ * A collection forgets what was compiled of each function that is not at work, in the first two of V8's steps. By
+ * itself it would take several collections without a call of the function, and keep what the second step made.
+ */
+const forgetsCode = '--stress-flush-code --flush-baseline-code';
+/** As V8 has it by itself. */
+const keepsCode = '--no-stress-flush-code --no-flush-baseline-code';
 
 /** The process itself, as V8 sees it. */
 export function v8Collector(): Collector {
@@ -94,8 +111,12 @@ export function v8Collector(): Collector {
     shrink() {
       const session = new Session();
       session.connect();
-      // V8 holds a mutex while it answers, which ending the session takes too: not within the answer.
-      session.post('HeapProfiler.collectGarbage', () => setImmediate(() => session.disconnect()));
+      setFlagsFromString(forgetsCode);
+      session.post('HeapProfiler.collectGarbage', () => {
+        setFlagsFromString(keepsCode);
+        // V8 holds a mutex while it answers, which ending the session takes too: not within the answer.
+        setImmediate(() => session.disconnect());
+      });
     },
   };
 }
