@@ -3,13 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { randomMessage } from '../../test/fakes/random-message.ts';
 import { messageType } from '../codec/descriptors.ts';
 import { toJson } from '../codec/json.ts';
+import { jsonBytes } from '../codec/json-bytes.ts';
+import { JsonMemory } from '../codec/json-memory.ts';
+import { JsonOutput } from '../codec/json-output.ts';
 import { decodeMessage, encodeMessage } from '../codec/message.ts';
 import { typeOfMessage } from '../codec/message-type.ts';
 import type { ManagedFieldsEntry } from '../generated/types.ts';
 import { kindNamed, kinds } from '../kinds/index.ts';
 import type { ApiObject, Kind } from '../kinds/kind.ts';
 import type { FieldSet } from '../meta/field-set.ts';
-import { spellOut, speltEntries } from './creator-fields.ts';
+import { spellOut, speltEntries, speltJson, writeSpeltJson } from './creator-fields.ts';
 import { fieldsOf } from './fields-of.ts';
 import { managedPart } from './managers.ts';
 
@@ -38,6 +41,7 @@ function check(kind: Kind, object: ApiObject): void {
   const expected = decodeMessage<ApiObject>(kind.message, bytes);
   expect(parsed(spelt.metadata?.managedFields)).toEqual(parsed(speltEntries(kind, expected)));
   expect(withEntries(spelt, [])).toEqual(withEntries(expected, []));
+  expect(speltJson(kind, bytes).toString()).toBe(jsonBytes(kind, spellOut(kind, bytes)).toString());
 }
 
 describe('the fields of a creator, spelt out in the bytes of an object', () => {
@@ -120,6 +124,54 @@ describe('the fields of a creator, spelt out in the bytes of an object', () => {
     const object = podOf([mark]) as { spec: { containers: { env: object[] }[] } };
     object.spec.containers[0]!.env.push({ name: 'E', value: 'again' });
     check(pod, object as ApiObject);
+  });
+
+  it('are written as JSON in a list of objects that are nearly the same', () => {
+    const objects = ['a', 'b', 'c'].flatMap((name) =>
+      ['x', 'y'].map((key) => {
+        const { metadata, ...rest } = podOf(
+          [mark, entryOf('other', { 'f:spec': { 'f:nodeSelector': {} } })].slice(0, name === 'b' ? 2 : 1),
+        );
+        const volume = { name: `token-${name}`, volumeSource: { configMap: { localObjectReference: { name: key } } } };
+        const spec = (rest as { spec: object }).spec;
+        return encodeMessage(pod.message, { ...rest, metadata: { ...metadata, name }, spec: { ...spec, volumes: [volume] } });
+      }),
+    );
+    const out = new JsonOutput(16, new JsonMemory());
+    for (const bytes of objects) {
+      writeSpeltJson(pod, bytes, out, true);
+      out.comma();
+    }
+    const expected = objects.map((bytes) => `${jsonBytes(pod, spellOut(pod, bytes), true).toString()},`);
+    expect(out.copy().toString()).toBe(expected.join(''));
+  });
+
+  it.each([13, 100])('of a list of %s items with two of the same key are those of the decoded object', (count) => {
+    const object = podOf([mark]) as { spec: { containers: { env: object[] }[] } };
+    object.spec.containers[0]!.env = Array.from({ length: count }, (_, i) => ({ name: `E${i}`, value: 'x' }));
+    check(pod, object as ApiObject);
+    expect(setOf(pod, object as ApiObject)).toHaveProperty([
+      'f:spec',
+      'f:containers',
+      'k:{"name":"c"}',
+      'f:env',
+      `k:{"name":"E${count - 1}"}`,
+    ]);
+    object.spec.containers[0]!.env.push({ name: 'E3', value: 'again' });
+    check(pod, object as ApiObject);
+  });
+
+  it('name keys as JSON has them', () => {
+    const object = podOf([mark]) as { metadata: { labels: object }; spec: { containers: { name: string }[] } };
+    object.metadata.labels = { 'a"\\\u0007é': 'x', '': 'y', 1: 'z' };
+    object.spec.containers[0]!.name = 'c"\\\n\u0001é';
+    check(pod, object as unknown as ApiObject);
+    expect(setOf(pod, object as unknown as ApiObject)).toHaveProperty([
+      'f:spec',
+      'f:containers',
+      `k:${JSON.stringify({ name: 'c"\\\n\u0001é' })}`,
+      'f:name',
+    ]);
   });
 
   it.each<[string, ManagedFieldsEntry[]]>([

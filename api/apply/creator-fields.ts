@@ -1,7 +1,9 @@
 import { messageType } from '../codec/descriptors.ts';
-import { type FieldWriters, fieldWriters, membersOf, messageWriter, nothing, someWriters } from '../codec/field-set-bytes.ts';
+import { partWriter, type SetWriter, setWriterOf } from '../codec/field-set-bytes.ts';
 import { messageFromJson, toJson } from '../codec/json.ts';
-import { NotPlain } from '../codec/json-copy.ts';
+import { writeJson, writePlainJson } from '../codec/json-bytes.ts';
+import { JsonCopy, NotPlain, notPlain } from '../codec/json-copy.ts';
+import { type JsonOutput, writtenBytes } from '../codec/json-output.ts';
 import { decodeMessage, encodeMessage } from '../codec/message.ts';
 import { typeOfMessage } from '../codec/message-type.ts';
 import { isOpen } from '../codec/open-message.ts';
@@ -48,7 +50,34 @@ export function spellOut(kind: SpeltKind, bytes: Uint8Array): Uint8Array {
   if (found === undefined) return bytes;
   const fields = found === 'several' ? undefined : (creatorFields(kind, bytes, found) ?? decodedFields(kind, bytes, found));
   if (found === 'several' || fields === undefined) return spellDecoded(kind, bytes);
-  return withFields(bytes, found, Buffer.from(fields));
+  return withFields(bytes, found, fields);
+}
+
+/** The same object as JSON, with apiVersion and kind. */
+export const speltJson = (kind: SpeltKind, bytes: Uint8Array): Buffer => writtenBytes((out) => writeSpeltJson(kind, bytes, out));
+
+/** Writes the same behind what is there; `bare`: without apiVersion and kind. */
+export function writeSpeltJson(kind: SpeltKind, bytes: Uint8Array, out: JsonOutput, bare = false): void {
+  const found = findCreator(kind, bytes);
+  if (found === undefined || found === 'several' || !isCompiled(kind)) {
+    writeJson(kind, spellOut(kind, bytes), out, bare);
+    return;
+  }
+  const start = out.size;
+  const write = (input: JsonCopy): void => {
+    const { at } = input;
+    out.ascii('"fieldsV1":');
+    if (!writeFields(kind, input, out, found)) notPlain();
+    out.comma();
+    input.at = at;
+  };
+  try {
+    writePlainJson(kind, new JsonCopy(bytes, out, { end: found.entry.end, write }), out, bare);
+  } catch (error) {
+    if (!(error instanceof NotPlain)) throw error;
+    out.rewind(start);
+    writeJson(kind, spellOut(kind, bytes), out, bare);
+  }
 }
 
 /** The same by way of the decoded object. */
@@ -123,39 +152,55 @@ function parse(set: string): FieldSet {
 }
 
 /** FieldsV1 of the creator; undefined where that is none, or the bytes have to be decoded for it. */
-function creatorFields(kind: SpeltKind, bytes: Uint8Array, { taken }: Found): string | undefined {
-  if (isOpen(kind.message) || kind.fieldType) return undefined;
+function creatorFields(kind: SpeltKind, bytes: Uint8Array, found: Found): Buffer | undefined {
+  if (!isCompiled(kind)) return undefined;
   try {
-    const members = membersOf(writersOf(kind), new WireReader(bytes), taken);
-    return members === '' ? undefined : `{${members.slice(0, -1)}}`;
+    return writtenBytes((out) => {
+      if (!writeFields(kind, new JsonCopy(bytes, out), out, found)) notPlain();
+    });
   } catch (error) {
     if (error instanceof NotPlain) return undefined;
     throw error;
   }
 }
 
+/** Whether the fields of a kind are those of its message. */
+const isCompiled = ({ message, fieldType }: SpeltKind): boolean => !isOpen(message) && !fieldType;
+
+/** Writes FieldsV1 of the creator; false where that is none. Throws NotPlain for bytes that have to be decoded. */
+function writeFields(kind: SpeltKind, input: JsonCopy, out: JsonOutput, { taken }: Found): boolean {
+  input.at = 0;
+  out.put(0x7b);
+  const begin = out.size;
+  writerOf(kind)(input, input.end, out, taken);
+  const isEmpty = out.size === begin;
+  out.close(0x7d);
+  return !isEmpty;
+}
+
 /** The same of the decoded object, whose schema may be of users. */
-function decodedFields(kind: SpeltKind, bytes: Uint8Array, { taken = {} }: Found): string | undefined {
+function decodedFields(kind: SpeltKind, bytes: Uint8Array, { taken = {} }: Found): Buffer | undefined {
   const object = toJson(kind, decodeMessage<ApiObject>(kind.message, bytes));
   const type = kind.fieldType?.() ?? typeOfMessage(kind.message);
   const set = difference(fieldsOf(type, managedPart(object, '', kind.hasStatus)), taken);
-  return isEmptySet(set) ? undefined : JSON.stringify(set);
+  return isEmptySet(set) ? undefined : Buffer.from(JSON.stringify(set));
 }
 
-const known = new Map<string, FieldWriters>();
+const known = new Map<string, SetWriter>();
 
-/** The writers of what an object's creator may own: see managedPart. */
-function writersOf({ message, hasStatus }: SpeltKind): FieldWriters {
-  let writers = known.get(message);
-  if (!writers) {
-    const own = new Map(fieldWriters(messageType(message)));
-    own.set(METADATA, messageWriter('metadata', someWriters(messageType('berth.meta.v1.ObjectMeta'), managedMetadata)));
-    const { status } = messageType(message).fields;
-    if (status && hasStatus) own.set(status.id, nothing);
-    writers = own;
-    known.set(message, writers);
+/** The writer of what an object's creator may own: see managedPart. */
+function writerOf({ message, hasStatus }: SpeltKind): SetWriter {
+  let writer = known.get(message);
+  if (!writer) {
+    const metadata = setWriterOf(messageType('berth.meta.v1.ObjectMeta'), ({ name }) =>
+      (managedMetadata as readonly string[]).includes(name) ? 'whole' : 'nothing',
+    );
+    writer = setWriterOf(messageType(message), ({ id, name }) =>
+      id === METADATA ? partWriter('metadata', metadata) : name === 'status' && hasStatus ? 'nothing' : 'whole',
+    );
+    known.set(message, writer);
   }
-  return writers;
+  return writer;
 }
 
 /** The bytes with the set in the entry. */

@@ -1,242 +1,346 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
 import { type FieldSet, isEmptySet, SELF } from '../meta/field-set.ts';
-import { notPlain } from './json-copy.ts';
+import { declareSeen, seeOnce, tagOf, wireOf, writeText } from './compiled-writes.ts';
+import { type JsonCopy, notPlain } from './json-copy.ts';
 import { INLINE, isJsonValue } from './json-fields.ts';
+import type { JsonOutput } from './json-output.ts';
 import { typeOfField } from './message-type.ts';
 import { LENGTH_DELIMITED } from './wire-format.ts';
-import type { WireReader } from './wire-reader.ts';
 
-// Sets of fields of encoded messages as the text of FieldsV1, without objects in between: the same sets as fieldsOf
-// gives, less what others own.
+// Sets of fields of encoded messages as the bytes of FieldsV1, without objects or strings in between: the same sets as
+// fieldsOf gives, less what others own. Compiled for each message, as the writers of its JSON are (json-bytes.ts).
+
+/** Writes the steps of the message that ends at `end`, each with a comma behind it. `taken` is left out. */
+export type SetWriter = (input: JsonCopy, end: number, out: JsonOutput, taken: FieldSet | undefined) => void;
+
+/** Writes the steps of one field, whose tag was read, and of those with the same tag behind it. */
+type FieldWriter = SetWriter;
+
+/** How a field is written: as it is, not at all, or in another way. */
+type Choice = 'whole' | 'nothing' | FieldWriter;
 
 const RAW_JSON = '(berth.meta.v1.raw_json)';
-const [KEY, VALUE] = [1, 2];
+const [COLON, BRACE, END] = [0x3a, 0x7b, 0x7d];
+const [KEY, VALUE] = [tagOf(1, LENGTH_DELIMITED), tagOf(2, LENGTH_DELIMITED)];
 
-/** Writes the steps of one field, and of those with its number behind it; leaves the reader at the next field. */
-type Writer = (reader: WireReader, taken: FieldSet | undefined) => string;
+const writers = new WeakMap<Type, SetWriter>();
 
-/** Values shorter than this are written as fast as they are compared; longer ones than that are seldom the same. */
-const [LEAST_KEPT, MOST_KEPT] = [24, 2 * 1024];
-const SLOTS = 4;
-
-/**
- * What was written of the last values of a field: objects that are made from one template have the same parts. Holds
- * copies, since a part would keep the bytes of its whole object in memory.
- */
-class Memory {
-  readonly #values: (Buffer | undefined)[] = new Array(SLOTS).fill(undefined);
-  readonly #texts: string[] = new Array(SLOTS).fill('');
-  #next = 0;
-
-  /** What `write` gives for the value where a reader stands. */
-  recall(reader: WireReader, write: () => string): string {
-    const length = reader.valueEnd - reader.valueStart;
-    if (length < LEAST_KEPT || length > MOST_KEPT) return write();
-    for (let slot = 0; slot < SLOTS; slot++) {
-      const value = this.#values[slot];
-      if (value !== undefined && value.length === length && reader.isValue(value)) return this.#texts[slot]!;
-    }
-    const value = Buffer.from(reader.value());
-    const text = write();
-    this.#values[this.#next] = value;
-    this.#texts[this.#next] = text;
-    this.#next = (this.#next + 1) % SLOTS;
-    return text;
+/** The writer of all fields of a message; throws NotPlain for what it does not read. */
+export function setWriter(type: Type): SetWriter {
+  let writer = writers.get(type);
+  if (!writer) {
+    writer = compile(type, () => 'whole');
+    writers.set(type, writer);
   }
+  return writer;
 }
 
-/** Passes over a field, and over those with its number behind it. */
-type Advance = (reader: WireReader) => void;
+/** A writer of some fields of a message. */
+export const setWriterOf = (type: Type, choose: (field: Field) => Choice): SetWriter => compile(type, choose);
 
-/** The writers of a message's fields by their numbers. */
-export type FieldWriters = ReadonlyMap<number, Writer>;
-
-const known = new Map<string, FieldWriters>();
-
-/** The writers of all fields of a message; throw NotPlain for what they do not read. */
-export function fieldWriters(type: Type): FieldWriters {
-  let writers = known.get(type.fullName);
-  if (!writers) {
-    const isPlain = !type.oneofsArray.some((oneof) => oneof.fieldsArray.length > 1);
-    writers = new Map(isPlain ? type.fieldsArray.map((field) => [field.id, writerOf(field)]) : []);
-    known.set(type.fullName, writers);
-  }
-  return writers;
-}
-
-/** Of these fields of a message, and of no others. */
-export function someWriters(type: Type, names: readonly string[]): FieldWriters {
-  return new Map(
-    type.fieldsArray.map((field) => [field.id, names.includes(field.name) ? writerOf(field.resolve() as Field) : nothing]),
-  );
-}
-
-/** A writer of a message's own fields. */
-export const messageWriter = (name: string, writers: FieldWriters): Writer => {
-  const step = stepOf(`f:${name}`);
-  return (reader, taken) => {
-    const below = membersOf(writers, reader.inner(), at(taken, `f:${name}`));
-    reader.next();
-    return below === '' ? '' : `${step}{${below.slice(0, -1)}},`;
+/** A field whose message has a writer of its own, and nothing where that writes nothing. */
+export function partWriter(name: string, writer: SetWriter): FieldWriter {
+  const head = headOf(name);
+  return (input, end, out, taken) => {
+    const start = out.size;
+    out.ascii(head);
+    out.put(BRACE);
+    const begin = out.size;
+    writer(input, input.enter(end), out, at(taken, `f:${name}`));
+    if (out.size === begin) out.size = start;
+    else endObject(out);
   };
-};
-
-/** Writes nothing. */
-export const nothing: Writer = (reader) => {
-  passOver(reader);
-  return '';
-};
-
-/** The steps of a message's fields, each with a comma behind it. `taken` is left out. */
-export function membersOf(writers: FieldWriters, reader: WireReader, taken: FieldSet | undefined): string {
-  let text = '';
-  for (reader.next(); reader.number !== 0; ) text += (writers.get(reader.number) ?? notPlain)(reader, taken);
-  return text;
 }
 
-const stepOf = (step: string): string => `${JSON.stringify(step)}:`;
+const headOf = (name: string): string => `${JSON.stringify(`f:${name}`)}:`;
+
+function endObject(out: JsonOutput): void {
+  out.close(END);
+  out.comma();
+}
 
 const at = (set: FieldSet | undefined, step: string): FieldSet | undefined =>
   set !== undefined && Object.hasOwn(set, step) ? set[step] : undefined;
 
+/** Whether a set names a field itself. */
 const names = (set: FieldSet | undefined): boolean => set !== undefined && (isEmptySet(set) || Object.hasOwn(set, SELF));
 
-const passOver: Advance = (reader) => {
-  const { number } = reader;
-  while (reader.next() && reader.number === number);
-};
+const isTaken = (taken: FieldSet, step: string): boolean => names(at(taken, step));
 
-function writerOf(field: Field): Writer {
-  const { resolvedType, options = {} } = field.resolve();
-  const below = resolvedType instanceof protobuf.Type ? resolvedType : undefined;
-  if (options[INLINE] && below)
-    return (reader, taken) => {
-      const text = membersOf(fieldWriters(below), reader.inner(), taken);
-      reader.next();
-      return text;
-    };
-  const type = typeOfField(field);
-  if (type.kind === 'map') return field.map ? keyedWriter(field) : structWriter(field.name, below!);
-  if (type.kind === 'listMap') {
-    const items = type.item().kind === 'atomic' ? undefined : below;
-    return groupWriter(field.name, itemKey(below!, type.keys, type.defaults), items);
-  }
-  if (type.kind === 'set') return field.type === 'string' ? groupWriter(field.name, textKey, undefined) : notPlain;
-  return leafWriter(field);
+function compile(type: Type, choose: (field: Field) => Choice): SetWriter {
+  if (type.oneofsArray.some((oneof) => oneof.fieldsArray.length > 1)) return notPlain;
+  const fields = type.fieldsArray.map((field) => field.resolve() as Field);
+  const below: (FieldWriter | undefined)[] = [];
+  const cases = fields.map((field, index) => {
+    const choice = choose(field);
+    below[index] = choice === 'whole' ? writerOf(field) : choice === 'nothing' ? undefined : choice;
+    return caseOf(field, index, below[index] ? 'below' : choice === 'nothing' ? 'pass' : 'leaf');
+  });
+  const text = `function write(input, end, out, taken) {
+    ${declareSeen(fields.length)}
+    while (input.at < end) {
+      const tag = input.uint32();
+      switch (tag) {
+        ${cases.join('\n')}
+        default: notPlain();
+      }
+    }
+    input.leave(end);
+  }`;
+  return new Function('below', 'notPlain', 'isTaken', `"use strict"; return ${text};`)(below, notPlain, isTaken) as SetWriter;
 }
 
-/** One value. JSON that is carried as bytes may be nothing at all. */
-function leafWriter(field: Field): Writer {
-  const [step, text] = [`f:${field.name}`, `${stepOf(`f:${field.name}`)}{},`];
-  const isRaw = field.options?.[RAW_JSON] !== undefined || /\.(FieldsV1|RawExtension)$/.test(field.resolvedType?.fullName ?? '');
-  return (reader, taken) => {
-    // A document has at least two characters, and tag and length before it.
-    if (isRaw && reader.valueEnd - reader.valueStart < 4) notPlain();
-    passOver(reader);
-    return names(at(taken, step)) ? '' : text;
+function caseOf(field: Field, index: number, as: 'below' | 'pass' | 'leaf'): string {
+  const wire = field.map ? LENGTH_DELIMITED : wireOf(field);
+  const tag = tagOf(field.id, wire);
+  if (as === 'below') return `case ${tag}: { ${seeOnce(index)} below[${index}](input, end, out, taken); break; }`;
+  const step = JSON.stringify(`f:${field.name}`);
+  const passed = (of: number): string => {
+    const one = `input.pass(${of}, end);`;
+    const isList = field.repeated || field.map;
+    // A document has at least two characters, and tag and length before it; the field's own length comes before.
+    const checked = isRaw(field) ? `const from = input.at; ${one} if (input.at - from < 5) notPlain();` : one;
+    return isList ? `do { ${checked} } while (input.isNext(${tagOf(field.id, of)}, end));` : checked;
+  };
+  const written = as === 'leaf' ? `if (taken === undefined || !isTaken(taken, ${step})) { ${writeText(`${step}:{},`)} }` : '';
+  const ofWire = (of: number): string => `case ${tagOf(field.id, of)}: { ${seeOnce(index)} ${passed(of)} ${written} break; }`;
+  // Numbers of a list may come in one field.
+  return field.repeated && wire !== LENGTH_DELIMITED ? `${ofWire(wire)}\n${ofWire(LENGTH_DELIMITED)}` : ofWire(wire);
+}
+
+/** JSON that is carried as bytes, which may be nothing at all. */
+const isRaw = ({ options, resolvedType }: Field): boolean =>
+  options?.[RAW_JSON] !== undefined || /\.(FieldsV1|RawExtension)$/.test(resolvedType?.fullName ?? '');
+
+/** Undefined for a field that is a value. */
+function writerOf(field: Field): FieldWriter | undefined {
+  const { resolvedType, options = {} } = field;
+  const below = resolvedType instanceof protobuf.Type ? resolvedType : undefined;
+  if (options[INLINE] && below) {
+    const write = lazyWriter(below);
+    return (input, end, out, taken) => write(input, input.enter(end), out, taken);
+  }
+  const type = typeOfField(field);
+  if (type.kind === 'map') return field.map ? mapWriter(field) : structWriter(field.name, below!);
+  if (type.kind === 'listMap') {
+    const items = type.item().kind === 'atomic' ? undefined : below;
+    return groupWriter(field, itemKey(below!, type.keys, type.defaults), items);
+  }
+  if (type.kind === 'set') return field.type === 'string' ? groupWriter(field, textKey, undefined) : notPlain;
+  return undefined;
+}
+
+/** Messages contain each other. */
+function lazyWriter(type: Type): SetWriter {
+  let writer: SetWriter | undefined;
+  return (input, end, out, taken) => {
+    writer ??= setWriter(type);
+    writer(input, end, out, taken);
   };
 }
 
 /** A message with members of its own. */
-function structWriter(name: string, type: Type): Writer {
-  const [step, leaf] = [`f:${name}`, `${stepOf(`f:${name}`)}{},`];
-  const head = stepOf(step);
-  const memory = new Memory();
-  return (reader, taken) => {
+function structWriter(name: string, type: Type): FieldWriter {
+  const step = `f:${name}`;
+  const head = headOf(name);
+  const place = {};
+  const write = lazyWriter(type);
+  return (input, end, out, taken) => {
     const other = at(taken, step);
-    if (reader.valueStart === reader.valueEnd) {
-      reader.next();
-      return names(other) ? '' : leaf;
+    const to = input.enter(end);
+    const start = out.size;
+    out.ascii(head);
+    if (input.at === to) {
+      if (names(other)) out.size = start;
+      else out.ascii('{},');
+      return;
     }
-    const write = (): string => membersOf(fieldWriters(type), reader.inner(), other);
-    const below = other === undefined ? memory.recall(reader, write) : write();
-    reader.next();
-    if (below !== '') return `${head}{${below.slice(0, -1)}},`;
-    // What has no members at all is a value.
-    return other === undefined ? notPlain() : '';
+    const memory = other === undefined ? out.memory : undefined;
+    if (memory?.recall(place, input, to, out)) {
+      out.comma();
+      return;
+    }
+    const [from, begin] = [input.at, out.size];
+    out.put(BRACE);
+    write(input, to, out, other);
+    if (out.size === begin + 1) {
+      // What has no members at all is a value.
+      if (other === undefined) notPlain();
+      out.size = start;
+      return;
+    }
+    out.close(END);
+    memory?.keep(place, input, from, begin, out);
+    out.comma();
   };
 }
 
-/** What tells the items of a list or the entries of a map apart: the step to the one where a reader stands. */
-type KeyOf = (reader: WireReader) => string;
+/** Writes the step to the item that ends at `end`; leaves the input where its members begin. */
+type KeyWriter = (input: JsonCopy, end: number, out: JsonOutput) => void;
 
 /** Items, each with members or a value. */
-function groupWriter(
-  name: string,
-  keyOf: KeyOf,
-  items: Type | undefined,
-  membersAt: (reader: WireReader) => WireReader = inner,
-): Writer {
-  const step = `f:${name}`;
-  const head = stepOf(step);
-  // Values by themselves are written fast, and may be secret.
-  const memory = items && new Memory();
-  return (reader, taken) => {
+function groupWriter(field: Field, writeKey: KeyWriter, items: Type | undefined): FieldWriter {
+  const step = `f:${field.name}`;
+  const head = headOf(field.name);
+  const tag = tagOf(field.id, LENGTH_DELIMITED);
+  const writeItem = items ? itemWriter(items) : writeValue;
+  return (input, end, out, taken) => {
     const others = at(taken, step);
-    const { number } = reader;
-    let text = '';
-    let [first, seen]: [string | undefined, Set<string> | undefined] = [undefined, undefined];
+    const start = out.size;
+    out.ascii(head);
+    out.put(BRACE);
+    const begin = out.size;
+    // What is taken does not stay in the output.
+    const keys = new Keys(others === undefined ? MOST_COMPARED : 0);
     do {
-      const key = keyOf(reader);
-      if (first === undefined) first = key;
-      else {
-        seen ??= new Set([first]);
-        if (seen.has(key)) notPlain();
-        seen.add(key);
-      }
-      const other = at(others, key);
-      const write = (): string => itemText(key, items ? membersOf(fieldWriters(items), membersAt(reader), other) : '', other);
-      text += memory && other === undefined ? memory.recall(reader, write) : write();
-    } while (reader.next() && reader.number === number);
-    return text === '' ? '' : `${head}{${text.slice(0, -1)}},`;
+      const to = input.enter(end);
+      const from = out.size;
+      writeKey(input, to, out);
+      keys.add(out, from);
+      const other = others === undefined ? undefined : at(others, stepAt(out, from));
+      if (!writeItem(input, to, out, other)) out.size = from;
+    } while (input.isNext(tag, end));
+    if (out.size === begin) out.size = start;
+    else endObject(out);
   };
 }
 
-function itemText(key: string, below: string, other: FieldSet | undefined): string {
-  const self = names(other) ? '' : below === '' ? '{}' : '".":{},';
-  if (below !== '') return `${stepOf(key)}{${self}${below.slice(0, -1)}},`;
-  return self === '' ? '' : `${stepOf(key)}${self},`;
+/** The step that was written last, from there. */
+const stepAt = (out: JsonOutput, from: number): string => JSON.parse(out.bytes.toString(undefined, from, out.size - 1)) as string;
+
+/** Keys of more items than this are compared as strings. */
+const MOST_COMPARED = 12;
+
+/** The steps of a group's items, which are not the same twice. */
+class Keys {
+  /** Where each stands in the output, and its length. */
+  readonly #places: number[] = [];
+  readonly #mostCompared: number;
+  #texts: Set<string> | undefined;
+
+  constructor(mostCompared: number) {
+    this.#mostCompared = mostCompared;
+  }
+
+  /** Notes the step that was written last, from there. */
+  add(out: JsonOutput, from: number): void {
+    const length = out.size - from;
+    const places = this.#places;
+    if (this.#texts === undefined && places.length < 2 * this.#mostCompared) {
+      for (let i = 0; i < places.length; i += 2)
+        if (places[i + 1] === length && isSame(out.bytes, places[i]!, from, length)) notPlain();
+      places.push(from, length);
+      return;
+    }
+    const textAt = (start: number, size: number): string => out.bytes.toString('latin1', start, start + size);
+    this.#texts ??= new Set(places.flatMap((start, i) => (i % 2 === 0 ? [textAt(start, places[i + 1]!)] : [])));
+    const text = textAt(from, length);
+    if (this.#texts.has(text)) notPlain();
+    this.#texts.add(text);
+  }
 }
 
-const inner = (reader: WireReader): WireReader => reader.inner();
+/** From the end, where keys often differ. */
+function isSame(bytes: Uint8Array, a: number, b: number, length: number): boolean {
+  for (let i = length - 1; i >= 0; i--) if (bytes[a + i] !== bytes[b + i]) return false;
+  return true;
+}
+
+/** Writes what is below the step to an item that ends at `end`; false where nothing of it is left. */
+type ItemWriter = (input: JsonCopy, end: number, out: JsonOutput, taken: FieldSet | undefined) => boolean;
+
+const writeValue: ItemWriter = (input, end, out, taken) => {
+  input.at = end;
+  if (names(taken)) return false;
+  out.ascii('{},');
+  return true;
+};
+
+function itemWriter(type: Type): ItemWriter {
+  const place = {};
+  const write = lazyWriter(type);
+  return (input, end, out, taken) => {
+    const memory = taken === undefined ? out.memory : undefined;
+    if (memory?.recall(place, input, end, out)) {
+      out.comma();
+      return true;
+    }
+    const [from, start] = [input.at, out.size];
+    const isOther = names(taken);
+    out.put(BRACE);
+    const begin = out.size;
+    if (!isOther) out.ascii('".":{},');
+    const own = out.size;
+    write(input, end, out, taken);
+    if (out.size === own) {
+      if (isOther) return false;
+      out.size = begin;
+    }
+    out.close(END);
+    memory?.keep(place, input, from, start, out);
+    out.comma();
+    return true;
+  };
+}
 
 /** A map of the user's keys. */
-function keyedWriter(field: Field): Writer {
+function mapWriter(field: Field): FieldWriter {
   const { resolvedType } = field;
   const values = resolvedType instanceof protobuf.Type && !isJsonValue(resolvedType) ? resolvedType : undefined;
-  const keyOf: KeyOf = (reader) => {
-    const entry = reader.inner();
-    return entry.next() && entry.number === KEY ? `f:${textOf(entry)}` : notPlain();
+  const writeKey: KeyWriter = (input, end, out) => {
+    if (!input.isNext(KEY, end)) notPlain();
+    const start = out.size;
+    // Over the quotation mark of the text that follows.
+    out.ascii('"f');
+    input.copyString(end);
+    out.bytes[start + 2] = COLON;
+    out.put(COLON);
+    if (values && (!input.isNext(VALUE, end) || input.enter(end) !== end)) notPlain();
   };
-  return groupWriter(field.name, keyOf, values, (reader) => {
-    const entry = reader.inner();
-    entry.next();
-    return entry.next() && entry.number === VALUE ? entry.inner() : notPlain();
-  });
+  return groupWriter(field, writeKey, values);
 }
 
-const textOf = (reader: WireReader): string => (reader.value() as Buffer).toString();
-
-const textKey: KeyOf = (reader) => `v:${JSON.stringify(textOf(reader))}`;
+const textKey: KeyWriter = (input, end, out) => {
+  out.ascii('"v:');
+  input.copyInnerText(end);
+  out.ascii('":');
+};
 
 /** The step to an item of a list by its keys, as itemStep writes it. */
-function itemKey(type: Type, keys: readonly string[], defaults: Readonly<Record<string, unknown>>): KeyOf {
+function itemKey(type: Type, keys: readonly string[], defaults: Readonly<Record<string, unknown>>): KeyWriter {
   const fields = keys.map((key) => type.fields[key]);
   if (!fields.every((field) => field && ['string', 'int32', 'uint32'].includes(field.type))) return notPlain;
-  const index = new Map(fields.map((field, i) => [field!.id, i]));
-  const heads = keys.map((key) => stepOf(key));
-  return (reader) => {
-    const values: unknown[] = keys.map((key) => defaults[key]);
-    const item = reader.inner();
-    while (item.next()) {
-      const i = index.get(item.number);
-      if (i !== undefined) values[i] = item.wire === LENGTH_DELIMITED ? textOf(item) : signed(fields[i]!, item.number32());
+  const index = new Map(fields.map((field, i) => [tagOf(field!.id, wireOf(field!)), i]));
+  const heads = keys.map((key) => `${inner(key)}:`);
+  const absent = keys.map((key) => (defaults[key] === undefined ? undefined : inner(defaults[key])));
+  const starts = keys.map(() => 0);
+  return (input, end, out) => {
+    const from = input.at;
+    starts.fill(-1);
+    for (let left = keys.length; left > 0 && input.at < end; ) {
+      const tag = input.uint32();
+      const i = index.get(tag);
+      if (i !== undefined) {
+        starts[i] = input.at;
+        left--;
+      }
+      input.pass(tag & 7, end);
     }
-    let text = '';
-    for (let i = 0; i < keys.length; i++)
-      if (values[i] !== undefined) text += `${text === '' ? '' : ','}${heads[i]}${JSON.stringify(values[i])}`;
-    return `k:{${text}}`;
+    out.ascii('"k:{');
+    for (let i = 0; i < keys.length; i++) {
+      if (starts[i]! < 0 && absent[i] === undefined) continue;
+      out.ascii(heads[i]!);
+      input.at = starts[i]!;
+      if (starts[i]! < 0) out.ascii(absent[i]!);
+      else if (fields[i]!.type === 'string') input.copyInnerText(input.enter(end));
+      else out.integer(fields[i]!.type === 'int32' ? input.int32() : input.uint32());
+      out.comma();
+    }
+    out.close(END);
+    out.ascii('":');
+    input.at = from;
   };
 }
 
-const signed = ({ type }: Field, value: number): number => (type === 'int32' ? value | 0 : value);
+/** As JSON within a text of JSON. */
+const inner = (value: unknown): string => JSON.stringify(JSON.stringify(value)).slice(1, -1);

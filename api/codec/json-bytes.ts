@@ -1,12 +1,13 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
+import { declareSeen, seeOnce, tagOf, wireOf, writeText } from './compiled-writes.ts';
 import { messageType } from './descriptors.ts';
 import { toJson } from './json.ts';
 import { JsonCopy, NotPlain, notPlain } from './json-copy.ts';
 import { INLINE } from './json-fields.ts';
-import { JsonOutput } from './json-output.ts';
+import { type JsonOutput, writtenBytes } from './json-output.ts';
 import { decodeMessage } from './message.ts';
 import { isOpen, storedVersionField } from './open-message.ts';
-import { LENGTH_DELIMITED, VARINT } from './wire-format.ts';
+import { LENGTH_DELIMITED } from './wire-format.ts';
 
 // Encoded objects as the bytes of their JSON, without objects or strings in between: a list of many is mostly this
 // work. Compiled for each message, as its decoder is. Members come in the order of the encoded fields.
@@ -17,6 +18,8 @@ type MembersWriter = (input: JsonCopy, end: number, out: JsonOutput) => void;
 const MICRO_TIME = '(berth.meta.v1.micro_time)';
 const RAW_JSON = '(berth.meta.v1.raw_json)';
 const EMBEDDED_KIND = '(berth.meta.v1.embedded_kind)';
+const METADATA = 'berth.meta.v1.ObjectMeta';
+const MANAGED_FIELDS = 'berth.meta.v1.ManagedFieldsEntry';
 
 interface Named {
   readonly kind: string;
@@ -24,36 +27,29 @@ interface Named {
   readonly message: string;
 }
 
-const startBytes = 16 * 1024;
-/** An output that grew beyond this for a large object is not kept. */
-const keptBytes = 256 * 1024;
-/** Synchronous, so one for all is enough. */
-let single = new JsonOutput(startBytes);
-
 /** An encoded object as JSON, with apiVersion and kind unless it is `bare`: the same document as toJson gives. */
-export function jsonBytes(kind: Named, bytes: Uint8Array, bare = false): Buffer {
-  single.rewind(0);
-  writeJson(kind, bytes, single, bare);
-  const json = single.copy();
-  if (single.bytes.length > keptBytes) single = new JsonOutput(startBytes);
-  return json;
-}
+export const jsonBytes = (kind: Named, bytes: Uint8Array, bare = false): Buffer =>
+  writtenBytes((out) => writeJson(kind, bytes, out, bare));
 
 /** Writes the same behind what is there. */
 export function writeJson(kind: Named, bytes: Uint8Array, out: JsonOutput, bare = false): void {
   const start = out.size;
   try {
-    const input = new JsonCopy(bytes, out);
-    if (bare) out.put(0x7b);
-    else out.json(headOf(kind));
-    membersOf(messageType(kind.message))(input, input.end, out);
-    out.close(0x7d);
+    writePlainJson(kind, new JsonCopy(bytes, out), out, bare);
   } catch (error) {
     if (!(error instanceof NotPlain)) throw error;
     out.rewind(start);
     const { apiVersion, kind: name, ...members } = toJson(kind, decodeMessage(kind.message, bytes));
     out.json(JSON.stringify(bare ? members : { apiVersion, kind: name, ...members }));
   }
+}
+
+/** The same of bytes that are read here; throws NotPlain for others, with a part of it written. */
+export function writePlainJson(kind: Named, input: JsonCopy, out: JsonOutput, bare: boolean): void {
+  if (bare) out.put(0x7b);
+  else out.json(headOf(kind));
+  membersOf(messageType(kind.message))(input, input.end, out);
+  out.close(0x7d);
 }
 
 const headOf = ({ apiVersion, kind }: Named): string =>
@@ -72,17 +68,12 @@ function membersOf(type: Type): MembersWriter {
 
 const nameOf = (type: Type): string => type.fullName.replace(/^\./, '');
 
-/** Bits in one number that tells which fields have come. */
-const BITS = 30;
-
 /** The writer as a function of its own; of an open message one field holds members, and one is not shown. */
 function compile(type: Type, open: boolean): MembersWriter {
   if (type.oneofsArray.some((oneof) => oneof.fieldsArray.length > 1)) return notPlain;
   const fields = type.fieldsArray.map((field) => field.resolve());
-  const seen =
-    fields.length === 0 ? [] : Array.from({ length: Math.ceil(fields.length / BITS) }, (_, index) => `let s${index} = 0;`);
   const text = `function write(input, end, out) {
-    ${seen.join(' ')}
+    ${declareSeen(fields.length)}
     while (input.at < end) {
       const tag = input.uint32();
       switch (tag) {
@@ -100,21 +91,20 @@ function compile(type: Type, open: boolean): MembersWriter {
 function caseOf(field: Field, index: number, open: boolean): string {
   const wire = wireOf(field);
   const tag = tagOf(field.id, field.map ? LENGTH_DELIMITED : wire);
-  const [word, bit] = [`s${Math.floor(index / BITS)}`, 1 << (index % BITS)];
-  const once = `if (${word} & ${bit}) notPlain(); ${word} |= ${bit};`;
+  const once = seeOnce(index);
   if (open && field.name === storedVersionField) return `case ${tag}: { ${once} input.bytes(end); break; }`;
   if (open && field.name === 'content') return `case ${tag}: { ${once} input.copyMembers(end); break; }`;
   const { resolvedType } = field;
   if (field.options?.[INLINE] && resolvedType instanceof protobuf.Type)
     return `case ${tag}: { ${once} below[${index}](input, end, out); break; }`;
   const value = copyOf(field, index);
-  const single = `case ${tag}: { ${once} ${writeName(field.name)} ${collected(field, tag, wire, value)} out.comma(); break; }`;
+  const single = `case ${tag}: { ${once} ${writeText(`${JSON.stringify(field.name)}:`)} ${collected(field, tag, wire, value)} out.comma(); break; }`;
   return field.repeated && wire !== LENGTH_DELIMITED ? `${single}\n${packed(field, once, value)}` : single;
 }
 
 /** Numbers in one field, as our encoder writes a list of them. */
 function packed(field: Field, once: string, value: (end: string) => string): string {
-  return `case ${tagOf(field.id, LENGTH_DELIMITED)}: { ${once} ${writeName(field.name)}
+  return `case ${tagOf(field.id, LENGTH_DELIMITED)}: { ${once} ${writeText(`${JSON.stringify(field.name)}:`)}
       out.put(0x5b);
       const to = input.enter(end);
       if (input.at === to) notPlain();
@@ -145,24 +135,6 @@ function collected(field: Field, tag: number, wire: number, value: (end: string)
   if (mayBeEmpty) return `const from = out.size; ${value('end')} if (out.size === from) { out.size = before; break; }`;
   return value('end');
 }
-
-/** Writes a name four bytes at once, with whatever follows it in the last four; `before` is where it begins. */
-function writeName(name: string): string {
-  const bytes = Buffer.from(`${JSON.stringify(name)}:`);
-  const words = Buffer.alloc(Math.ceil(bytes.length / 4) * 4);
-  bytes.copy(words);
-  const writes = Array.from(
-    { length: words.length / 4 },
-    (_, index) => `out.view.setUint32(before + ${4 * index}, ${words.readUInt32LE(4 * index)}, true);`,
-  );
-  return `out.room(${words.length}); const before = out.size; ${writes.join(' ')} out.size = before + ${bytes.length};`;
-}
-
-const tagOf = (id: number, wire: number): number => ((id << 3) | wire) >>> 0;
-
-const varints: ReadonlySet<string> = new Set(['bool', 'int32', 'uint32', 'int64']);
-
-const wireOf = ({ type }: Field): number => (varints.has(type) ? VARINT : type === 'double' ? 1 : LENGTH_DELIMITED);
 
 const scalars: Readonly<Record<string, string>> = {
   string: 'copyString',
@@ -226,11 +198,22 @@ function objectOf({ resolvedType, options = {} }: Field): MembersWriter {
       writer ??= membersOf(type);
       writer(input, input.enter(end), out);
     };
+  if (nameOf(type) === MANAGED_FIELDS)
+    return (input, end, out) => {
+      writer ??= membersOf(type);
+      const to = input.enter(end);
+      out.put(0x7b);
+      writer(input, to, out);
+      if (input.added?.end === to) input.added.write(input, out);
+      out.close(0x7d);
+    };
   const place = {};
+  // What is added to an entry depends on more than the metadata.
+  const isMetadata = nameOf(type) === METADATA;
   return (input, end, out) => {
     writer ??= membersOf(type);
     const to = input.enter(end);
-    const { memory } = out;
+    const memory = isMetadata && input.added ? undefined : out.memory;
     if (memory?.recall(place, input, to, out)) return;
     const from = input.at;
     const start = out.size;

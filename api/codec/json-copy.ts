@@ -13,11 +13,19 @@ export function notPlain(): never {
   throw new NotPlain();
 }
 
-const QUOTE = 0x22;
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [NEWLINE, RETURN] = [0x0a, 0x0d];
 const DAY_SECONDS = 86_400;
 const tagOf = (id: number, wire: number): number => (id << 3) | wire;
 const TEXT = tagOf(1, LENGTH_DELIMITED);
+
+/** Members that are written into an entry of managedFields behind those that its bytes have. */
+export interface AddedMembers {
+  /** Where the entry ends. */
+  readonly end: number;
+  /** Writes them, each with its comma; leaves the input where it was. */
+  write(input: JsonCopy, out: JsonOutput): void;
+}
 
 /** Encoded values that are copied as JSON, one after the other, without strings in between where they are text. */
 export class JsonCopy extends WireInput {
@@ -26,9 +34,11 @@ export class JsonCopy extends WireInput {
   /** The two numbers that times and durations are, of the last one that was read. */
   #seconds = 0;
   #nanos = 0;
+  readonly added: AddedMembers | undefined;
 
-  constructor(bytes: Uint8Array, out: JsonOutput) {
+  constructor(bytes: Uint8Array, out: JsonOutput, added?: AddedMembers) {
     super(bytes, false);
+    this.added = added;
     this.#out = out;
     this.#view = viewOf(this.buffer);
   }
@@ -52,9 +62,12 @@ export class JsonCopy extends WireInput {
     return true;
   }
 
-  /** A text. Stored texts are UTF-8, of which JSON escapes nothing but ASCII. */
   copyString(end: number): void {
-    const to = this.enter(end);
+    this.copyText(this.enter(end));
+  }
+
+  /** The text that ends there. Stored texts are UTF-8, of which JSON escapes nothing but ASCII. */
+  copyText(to: number): void {
     const out = this.#out;
     out.room((to - this.at) * MOST_OF_A_BYTE + 2);
     const { buffer } = this;
@@ -89,6 +102,28 @@ export class JsonCopy extends WireInput {
     bytes[size++] = QUOTE;
     out.size = size;
     this.at = to;
+  }
+
+  /** The text that ends there as a part of a text that is JSON itself: with its quotation marks, escaped twice. */
+  copyInnerText(to: number): void {
+    const out = this.#out;
+    const [from, start] = [this.at, out.size];
+    out.put(BACKSLASH);
+    this.copyText(to);
+    if (out.size - start - 3 === to - from) {
+      // Nothing of it needs an escape.
+      out.bytes[out.size - 1] = BACKSLASH;
+      out.put(QUOTE);
+      return;
+    }
+    const text = out.bytes.toString(undefined, start + 1, out.size);
+    out.size = start;
+    out.json(JSON.stringify(text).slice(1, -1));
+  }
+
+  /** Passes over a value. */
+  pass(wire: number, end: number): void {
+    this.skipValue(wire, wire === LENGTH_DELIMITED ? this.uint32() : 0, end);
   }
 
   copyBool(): void {

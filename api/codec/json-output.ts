@@ -134,3 +134,20 @@ export class JsonOutput {
 }
 
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+const startBytes = 16 * 1024;
+/** An output that grew beyond this for a large object is not kept. */
+const keptBytes = 256 * 1024;
+let free: JsonOutput | undefined;
+
+/** What is written, as bytes of its own. */
+export function writtenBytes(write: (out: JsonOutput) => void): Buffer {
+  const out = free ?? new JsonOutput(startBytes);
+  // It is taken while it is written.
+  free = undefined;
+  out.rewind(0);
+  write(out);
+  const bytes = out.copy();
+  if (out.bytes.length <= keptBytes) free = out;
+  return bytes;
+}

@@ -1,6 +1,6 @@
-import { spellOut } from '../../api/apply/creator-fields.ts';
+import { spellOut, speltJson, writeSpeltJson } from '../../api/apply/creator-fields.ts';
 import { messageToJson, toJson } from '../../api/codec/json.ts';
-import { jsonBytes, writeJson } from '../../api/codec/json-bytes.ts';
+import { writeJson } from '../../api/codec/json-bytes.ts';
 import type { JsonOutput } from '../../api/codec/json-output.ts';
 import { decodeMessage } from '../../api/codec/message.ts';
 import type { ListMeta } from '../../api/generated/types.ts';
@@ -49,7 +49,7 @@ export const wholeObjects: ItemForm = {
   },
   writeItem(store, entry, out) {
     // As in Kubernetes, items of its own kinds leave out what the list says.
-    if (!store.served) writeJson(store.kind, spellOut(store.kind, entry.bytes), out, !isCustom(store.kind));
+    if (!store.served) writeSpeltJson(store.kind, entry.bytes, out, !isCustom(store.kind));
     else out.json(JSON.stringify(toJson(servedKind(store), shownIn(this, store, entry))));
   },
   alone: (kind, object) => toJson(kind, object),
@@ -122,7 +122,7 @@ export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
 
 /** An object of an event as JSON. */
 export function eventBytes(form: ItemForm, store: KindStore, entry: Entry, first: boolean): Buffer {
-  if (form === wholeObjects && !store.served) return jsonBytes(store.kind, spellOut(store.kind, entry.bytes));
+  if (form === wholeObjects && !store.served) return speltJson(store.kind, entry.bytes);
   const kind = form.isOfServed ? servedKind(store) : store.kind;
   return Buffer.from(JSON.stringify(form.alone(kind, shownIn(form, store, entry), first)));
 }
@@ -182,6 +182,6 @@ export function answerAs(form: ItemForm, write: (json: object) => Buffer): Answe
 
 /** An answer of one object as it is, as JSON. */
 export const jsonAnswer: AnswerForm = {
-  encode: (kind, bytes) => jsonBytes(kind, spellOut(kind, bytes)),
+  encode: speltJson,
   status: (status) => Buffer.from(JSON.stringify(status)),
 };
