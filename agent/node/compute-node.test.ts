@@ -42,6 +42,14 @@ describe('the images of a node', () => {
   });
 });
 
+it('the versions of a node say that it has no proxy, in a field that Kubernetes requires', () => {
+  const facts = { inventory, runtimeVersion: undefined, engineError: undefined, agentVersion: '1', images: [] };
+  expect(computeNodeStatus({ ...facts, usage: undefined, nowMs: 0 }, undefined).nodeInfo).toEqual({
+    kubeletVersion: '1',
+    kubeProxyVersion: '',
+  });
+});
+
 const base = {
   inventory,
   runtimeVersion: 'docker://1',

@@ -54,6 +54,8 @@ export function computeNodeStatus(facts: NodeFacts, previous: NodeStatus | undef
     nodeInfo: {
       ...inventory.nodeInfo,
       kubeletVersion: facts.agentVersion,
+      // Clients made of Kubernetes' schemas require it, though no proxy runs.
+      kubeProxyVersion: '',
       ...(runtimeVersion === undefined ? {} : { containerRuntimeVersion: runtimeVersion }),
     },
     images: imagesOf(facts.images),
