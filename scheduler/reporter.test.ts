@@ -50,6 +50,17 @@ it('says nothing of a pod that was bound before the news of it is here, by whome
   expect(pods.stored('default/high')?.status?.conditions).toBeUndefined();
 });
 
+it('gives the condition a time in whole seconds, as those of Kubernetes are', async () => {
+  const { reporter, pods, clock, written } = setUp();
+  await clock.advance(1_250);
+  reporter.notBound(info, full);
+  await written();
+  const [condition] = pods.stored('default/high')?.status?.conditions ?? [];
+  expect(condition).toMatchObject({ type: 'PodScheduled', lastTransitionTime: { seconds: Math.floor(clock.now() / 1000) } });
+  expect(clock.now() % 1000).not.toBe(0);
+  expect(condition?.lastTransitionTime).not.toHaveProperty('nanos');
+});
+
 it('says it once the cache is current, when another client wrote the pod before', async () => {
   const { reporter, pods, clock, see } = setUp();
   const stop = new AbortController();

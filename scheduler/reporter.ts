@@ -1,7 +1,7 @@
 import { isConflict, isNotFound } from '../api/errors/index.ts';
 import type { Pod, PodCondition } from '../api/generated/types.ts';
 import { findCondition, setCondition } from '../api/meta/conditions.ts';
-import { timestamp, toRfc3339 } from '../api/meta/time.ts';
+import { secondsTimestamp, toRfc3339 } from '../api/meta/time.ts';
 import type { MetricsRegistry } from '../api/metrics/index.ts';
 import {
   type Clock,
@@ -139,7 +139,7 @@ class ConditionReporter implements Reporter {
     const conditions = setCondition(
       pod.pod.status?.conditions,
       { type: 'PodScheduled', status: 'False', reason, message, ...(observedGeneration && { observedGeneration }) },
-      timestamp(new Date(this.#options.clock.now())),
+      secondsTimestamp(new Date(this.#options.clock.now())),
     );
     this.#wanted.set(pod.uid, { pod, condition: findCondition(conditions, 'PodScheduled')!, nominatedNodeName });
     this.#queue.add(pod.uid);

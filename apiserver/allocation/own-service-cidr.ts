@@ -3,7 +3,7 @@ import type { ServiceCIDR } from '../../api/generated/types.ts';
 import { ownServiceCidr, readyCondition } from '../../api/kinds/service-cidr/fields.ts';
 import { findCondition, setCondition } from '../../api/meta/conditions.ts';
 import { equalValues } from '../../api/meta/equal.ts';
-import { timestamp } from '../../api/meta/time.ts';
+import { secondsTimestamp } from '../../api/meta/time.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { cloneObject } from '../registry/clone-object.ts';
 import { createObject } from '../registry/create.ts';
@@ -59,6 +59,6 @@ export async function keepServiceCidr(
 function withReady(previous: AnyObject): AnyObject {
   const next = cloneObject(previous) as AnyObject & ServiceCIDR;
   const ready = readyCondition({ name: ownServiceCidr });
-  next.status = { conditions: setCondition(next.status?.conditions, ready, timestamp(new Date())) };
+  next.status = { conditions: setCondition(next.status?.conditions, ready, secondsTimestamp(new Date())) };
   return next;
 }

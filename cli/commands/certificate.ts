@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import { approvalTypes } from '../../api/kinds/certificate-signing-request/approval.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
-import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
+import { secondsTimestamp, toRfc3339 } from '../../api/meta/time.ts';
 import { typeName } from '../printers/type-name.ts';
 import { describeFailure, ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
@@ -54,7 +54,7 @@ async function answer({ client }: Session, verb: Verb, name: string): Promise<st
   if (before === type) return `${said} already`;
   if (before !== undefined)
     throw badRequest(`it was ${before.toLowerCase()} before, which cannot be changed: the requester can make a new request`);
-  const now = toRfc3339(timestamp(new Date()));
+  const now = toRfc3339(secondsTimestamp(new Date()));
   const condition = {
     ...{ type, status: 'True', reason, message: `${said} with "berth certificate ${verb}"` },
     ...{ lastUpdateTime: now, lastTransitionTime: now },

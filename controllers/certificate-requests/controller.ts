@@ -2,7 +2,7 @@ import { isNotFound } from '../../api/errors/index.ts';
 import type { CertificateSigningRequest, Node } from '../../api/generated/types.ts';
 import { nodeClientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
 import { textOf } from '../../api/kinds/certificate-signing-request/text.ts';
-import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
+import { secondsTimestamp, toRfc3339 } from '../../api/meta/time.ts';
 import type { Client, Clock, Informer, Logger, ResourceClient } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
@@ -53,7 +53,7 @@ export function createCertificateRequests(options: CertificateRequestsOptions): 
     signal: AbortSignal,
   ): Promise<void> {
     const { name = '', uid, resourceVersion } = metadata ?? {};
-    const now = toRfc3339(timestamp(new Date(clock.now())));
+    const now = toRfc3339(secondsTimestamp(new Date(clock.now())));
     const condition = {
       type: type === 'approve' ? 'Approved' : 'Denied',
       status: 'True',

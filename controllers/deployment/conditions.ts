@@ -1,6 +1,6 @@
 import type { Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet } from '../../api/generated/types.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
-import { timestamp, toMillis } from '../../api/meta/time.ts';
+import { secondsTimestamp, toMillis } from '../../api/meta/time.ts';
 import { replicasOf } from './sizes.ts';
 
 /** Reasons of the condition Progressing that `rollout status` and other tools read. */
@@ -25,7 +25,7 @@ export function withCondition(conditions: Conditions, said: Said, now: number, i
   const known = findCondition(conditions, said.type);
   const isSame = known?.status === said.status && known.reason === said.reason && known.message === said.message;
   if (isSame && !isNews) return [...conditions];
-  const at = timestamp(new Date(now));
+  const at = secondsTimestamp(new Date(now));
   const lastTransitionTime = known?.status === said.status && known.lastTransitionTime ? known.lastTransitionTime : at;
   return [...without(conditions, said.type), { ...said, lastUpdateTime: at, lastTransitionTime }];
 }

@@ -5,7 +5,7 @@ import { withAllowed } from '../../api/kinds/pod-disruption-budget/decide-evicti
 import { scaled } from '../../api/kinds/pod-disruption-budget/scaled.ts';
 import { setCondition } from '../../api/meta/conditions.ts';
 import { controllerOf } from '../../api/meta/owner.ts';
-import { timestamp, toMillis } from '../../api/meta/time.ts';
+import { secondsTimestamp, toMillis } from '../../api/meta/time.ts';
 
 /** An eviction that was let in and does not show in its pod for so long has not happened. Kubernetes' figure. */
 export const disruptionTimeoutMs = 2 * 60_000;
@@ -63,7 +63,7 @@ function failSafe({ status = {} }: PodDisruptionBudget, failure: string, now: Da
     message: failure,
     ...(observedGeneration !== undefined && { observedGeneration }),
   };
-  const conditions = setCondition(status.conditions, condition, timestamp(now));
+  const conditions = setCondition(status.conditions, condition, secondsTimestamp(now));
   const next = { ...status, disruptionsAllowed: 0, conditions };
   return { status: isDeepStrictEqual(next, { disruptionsAllowed: 0, ...status }) ? undefined : next, failure };
 }

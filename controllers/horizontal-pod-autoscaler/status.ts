@@ -4,7 +4,7 @@ import type {
   HorizontalPodAutoscalerStatus,
 } from '../../api/generated/types.ts';
 import { setCondition } from '../../api/meta/conditions.ts';
-import { timestamp } from '../../api/meta/time.ts';
+import { secondsTimestamp } from '../../api/meta/time.ts';
 
 export type ConditionType = 'AbleToScale' | 'ScalingActive' | 'ScalingLimited';
 
@@ -31,7 +31,7 @@ export class Sayings implements Said {
   }
 
   set(type: ConditionType, status: 'True' | 'False', reason: string, message: string): void {
-    this.conditions = setCondition(this.conditions, { type, status, reason, message }, timestamp(this.#now));
+    this.conditions = setCondition(this.conditions, { type, status, reason, message }, secondsTimestamp(this.#now));
   }
 
   warn(reason: string, message: string): void {
@@ -78,5 +78,5 @@ export function afterRescale(hpa: HorizontalPodAutoscaler, { to, reason }: Resca
   const message = `the HPA controller was able to update the target scale to ${to}`;
   said.set('AbleToScale', 'True', 'SucceededRescale', message);
   const conditions = [...said.conditions];
-  return { status: { ...status, desiredReplicas: to, lastScaleTime: timestamp(now), conditions }, events: said.events };
+  return { status: { ...status, desiredReplicas: to, lastScaleTime: secondsTimestamp(now), conditions }, events: said.events };
 }

@@ -5,7 +5,7 @@ import { findCondition, setCondition } from '../../api/meta/conditions.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { addressOfLease, loadBalancerCondition } from '../../api/meta/load-balancers.ts';
-import { timestamp } from '../../api/meta/time.ts';
+import { secondsTimestamp } from '../../api/meta/time.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
 import { type Client, type Clock, type EventRecorder, type Informer, referenceTo } from '../../client/index.ts';
 import { attemptEach } from '../attempt-each.ts';
@@ -97,7 +97,7 @@ export class LoadBalancerController implements Controller {
   async #writeStatus({ service, ingress, condition }: StatusChange, signal: AbortSignal): Promise<void> {
     const { events, clock } = this.#options;
     const { status = {} } = service;
-    const now = timestamp(new Date(clock.now()));
+    const now = secondsTimestamp(new Date(clock.now()));
     const others = (status.conditions ?? []).filter(({ type }) => type !== loadBalancerCondition);
     const generation = service.metadata?.generation;
     const next = {

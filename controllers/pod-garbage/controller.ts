@@ -2,7 +2,7 @@ import { isNotFound } from '../../api/errors/index.ts';
 import type { Node, Pod } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { objectKey } from '../../api/meta/key.ts';
-import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
+import { secondsTimestamp, toRfc3339 } from '../../api/meta/time.ts';
 import { type Client, type Clock, type EventRecorder, type Informer, type Logger, referenceTo } from '../../client/index.ts';
 import { attemptEach } from '../attempt-each.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
@@ -135,7 +135,7 @@ class PodGarbageCollector implements Controller {
 
   async #markFailed(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
     const { namespace, name = '', uid } = pod.metadata ?? {};
-    const lastTransitionTime = toRfc3339(timestamp(new Date(this.#options.clock.now())));
+    const lastTransitionTime = toRfc3339(secondsTimestamp(new Date(this.#options.clock.now())));
     const target = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message, lastTransitionTime };
     const patch = { metadata: { uid }, status: { phase: 'Failed', conditions: [target] } };
     await this.#options.client.pods.patch({ namespace, name, subresource: 'status', type: 'strategic' }, patch, {}, { signal });

@@ -11,7 +11,7 @@ import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import { compileLabelSelector } from '../../api/meta/labels.ts';
-import { timestamp } from '../../api/meta/time.ts';
+import { secondsTimestamp } from '../../api/meta/time.ts';
 import { isActive, isAvailable, nextAvailableInMs } from '../owned-pods/availability.ts';
 import { inDeletionOrder } from '../owned-pods/deletion-order.ts';
 
@@ -96,7 +96,7 @@ function conditionsWith(
   const others = conditions.filter(({ type }) => type !== 'ReplicaFailure');
   if (!failure) return others;
   const known = findCondition(conditions, 'ReplicaFailure');
-  const lastTransitionTime = known?.lastTransitionTime ?? timestamp(new Date(now));
+  const lastTransitionTime = known?.lastTransitionTime ?? secondsTimestamp(new Date(now));
   return [...others, { type: 'ReplicaFailure', status: 'True', lastTransitionTime, ...failure }];
 }
 

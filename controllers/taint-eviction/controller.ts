@@ -1,7 +1,7 @@
 import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { Node, Pod, Taint } from '../../api/generated/types.ts';
 import { equalValues } from '../../api/meta/equal.ts';
-import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
+import { secondsTimestamp, toRfc3339 } from '../../api/meta/time.ts';
 import {
   type Client,
   type Clock,
@@ -112,7 +112,7 @@ class TaintEvictionController implements Controller {
 
   /** Sets the condition DisruptionTarget, which says why the pod ends. */
   #disruption({ metadata }: Pod, message: string): object {
-    const lastTransitionTime = toRfc3339(timestamp(new Date(this.#options.clock.now())));
+    const lastTransitionTime = toRfc3339(secondsTimestamp(new Date(this.#options.clock.now())));
     const target = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager', message, lastTransitionTime };
     return { metadata: { uid: metadata?.uid }, status: { conditions: [target] } };
   }

@@ -12,7 +12,7 @@ import { boundVolume, volumeIndexers } from '../../api/kinds/volume-matching.ts'
 import { equalValues } from '../../api/meta/equal.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { createLru } from '../../api/meta/lru.ts';
-import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
+import { secondsTimestamp, toRfc3339 } from '../../api/meta/time.ts';
 import { annotations } from '../../api/meta/well-known.ts';
 import { type Client, type Clock, type EventRecorder, type Informer, type Logger, referenceTo } from '../../client/index.ts';
 import { createClaimTeller, type Note } from '../claim-teller.ts';
@@ -173,7 +173,7 @@ class VolumeBindingController implements Controller {
     if (phase === status.phase && (reason ?? '') === (status.reason ?? '') && (message ?? '') === (status.message ?? ''))
       return false;
     const since =
-      phase === status.phase ? {} : { lastPhaseTransitionTime: toRfc3339(timestamp(new Date(this.#options.clock.now()))) };
+      phase === status.phase ? {} : { lastPhaseTransitionTime: toRfc3339(secondsTimestamp(new Date(this.#options.clock.now()))) };
     const next = { phase: status.phase, reason: status.reason ?? null, message: status.message ?? null, ...since };
     const name = volume.metadata?.name ?? '';
     await this.#options.client.persistentVolumes.patch(

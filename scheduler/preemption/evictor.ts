@@ -1,6 +1,6 @@
 import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import type { Pod } from '../../api/generated/types.ts';
-import { timestamp, toRfc3339 } from '../../api/meta/time.ts';
+import { secondsTimestamp, toRfc3339 } from '../../api/meta/time.ts';
 import type { Clock, InformerHandler, Logger, PodClient } from '../../client/index.ts';
 import type { MakeRoom } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
@@ -36,7 +36,7 @@ export function createEvictor({ pods, reporter, clock, logger }: EvictorOptions)
       status: 'True',
       reason: 'PreemptionByScheduler',
       message: `${schedulerName}: preempting to accommodate a higher priority pod`,
-      lastTransitionTime: toRfc3339(timestamp(new Date(clock.now()))),
+      lastTransitionTime: toRfc3339(secondsTimestamp(new Date(clock.now()))),
     };
     const told = pods
       .patch(

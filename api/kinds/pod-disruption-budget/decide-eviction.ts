@@ -1,6 +1,6 @@
 import type { Pod, PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../generated/types.ts';
 import { setCondition } from '../../meta/conditions.ts';
-import { timestamp } from '../../meta/time.ts';
+import { secondsTimestamp } from '../../meta/time.ts';
 import { isFinished } from '../pod/lifecycle.ts';
 import { isPodReady } from '../pod/readiness.ts';
 
@@ -52,7 +52,7 @@ const refused = (why: string): Leave => ({ kind: 'refused', why });
 /** Until the pod is seen to go, the controller passes over it. */
 function withDisruption(status: PodDisruptionBudgetStatus, name: string, now: Date): PodDisruptionBudgetStatus {
   const disruptionsAllowed = (status.disruptionsAllowed ?? 0) - 1;
-  const disruptedPods = { ...status.disruptedPods, [name]: timestamp(now) };
+  const disruptedPods = { ...status.disruptedPods, [name]: secondsTimestamp(now) };
   const next = { ...status, disruptionsAllowed, disruptedPods };
   return disruptionsAllowed > 0 ? next : { ...next, conditions: withAllowed(next, status.observedGeneration, now) };
 }
@@ -71,5 +71,5 @@ export function withAllowed(
     message: '',
     ...(observedGeneration !== undefined && { observedGeneration }),
   };
-  return setCondition(conditions, next, timestamp(now));
+  return setCondition(conditions, next, secondsTimestamp(now));
 }
