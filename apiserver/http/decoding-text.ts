@@ -56,10 +56,14 @@ function wrongText({ kind, message }: ReadMessage, { field, description, reason,
   if (reason !== 'FieldValueTypeInvalid' || value === undefined) return field === '' ? description : `${field}: ${description}`;
   if (field === '') return `json: cannot unmarshal ${value} into Go value of type ${kind}`;
   const { owner, type } = goField(message, field);
+  if (value === 'string' && isText.has(type)) return `${field}: ${description}`;
   // Go leaves the places in lists out.
   const path = field.replace(/\[[^\]]*\]/g, '');
   return `json: cannot unmarshal ${value} into Go struct field ${owner}.${path} of type ${type}`;
 }
+
+/** Types that text is the right type for: what is wrong with it is its form, which the description tells. */
+const isText: ReadonlySet<string> = new Set(['[]uint8', 'v1.Quantity', 'v1.Timestamp', 'v1.Duration']);
 
 const lastWord = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
 

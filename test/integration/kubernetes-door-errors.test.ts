@@ -137,6 +137,27 @@ describe('an object', () => {
     expect(map.message).toContain('json: cannot unmarshal number into Go struct field ConfigMap.data of type string');
   });
 
+  it('with text of a wrong form is a bad request that says what the text must be', async () => {
+    const container = (cpu: string) => ({ name: 'a', image: 'b', resources: { requests: { cpu } } });
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: { containers: [container('1x')] } };
+    expect(statusOf(await post('/api/v1/namespaces/default/pods', pod)).message).toBe(
+      'Pod in version "v1" cannot be handled as a Pod: spec.containers[0].resources.requests[cpu]: ' +
+        'wrong type: expected a quantity such as "100m", "1.5" or "2Gi", found string "1x"',
+    );
+    const secret = (data: unknown) => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, data });
+    const { message } = statusOf(await post('/api/v1/namespaces/default/secrets', secret({ a: '@@@' })));
+    // What is secret is not repeated.
+    expect(message).toBe(
+      'Secret in version "v1" cannot be handled as a Secret: data[a]: wrong type: expected base64 text, found a string',
+    );
+    const whole = statusOf(await post('/api/v1/namespaces/default/secrets', secret('YQ==')));
+    expect(whole.message).toContain('json: cannot unmarshal string into Go struct field Secret.data of type map[string][]uint8');
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'l' }, spec: { renewTime: 'now' } };
+    expect(statusOf(await post('/apis/coordination.k8s.io/v1/namespaces/default/leases', lease)).message).toContain(
+      'spec.renewTime: wrong type: expected a time such as "2026-01-31T12:00:00Z"',
+    );
+  });
+
   it('applied over the fields of others names them', async () => {
     const apply = (manager: string, replicas: number) =>
       ask(`${deployments}/shared?fieldManager=${manager}`, {
