@@ -8,7 +8,7 @@ type Fields = Readonly<Record<string, string>>;
 /** A context for kubectl, with its cluster and user: all three have its name. */
 export interface KubeconfigEntry {
   readonly name: string;
-  readonly cluster: { readonly server: string; readonly 'certificate-authority-data': string };
+  readonly cluster: Fields & { readonly server: string; readonly 'certificate-authority-data': string };
   readonly user: Fields;
   /** Absent: as it was. */
   readonly namespace?: string | undefined;

@@ -25,7 +25,7 @@ export async function writeKubeconfig(command: Command, flags: KubeconfigFlags):
   const { loadContext, loadContextAs } = await import('../../client/config/config.ts');
   const context = flags.user === undefined ? await loadContext(flags.context) : await loadContextAs(flags.user, flags.context);
   const server = flags.server ?? (await findServer(command, context));
-  const entry = entryOf(context, { ...flags, server });
+  const entry = entryOf(context, { ...flags, server, isNamed: flags.server !== undefined });
   if (flags.merge !== undefined)
     return await mergeInto(flags.merge === true ? kubeconfigPath() : resolve(flags.merge), entry, flags);
   if (flags.output !== undefined && flags.output !== '-') return await writeAlone(resolve(flags.output), entry);
@@ -62,9 +62,18 @@ async function findServer(command: Command, { name, options }: Context): Promise
   return `https://${computeDoorAddress(served, options.address, (host) => own.has(host))}`;
 }
 
+/** A name that each certificate of the server has; what --server says may be one that the server knows nothing of. */
+const certificateName = 'kubernetes';
+
 const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
 
-function entryOf(context: Context, flags: KubeconfigFlags & { readonly server: string }): KubeconfigEntry {
+interface Door {
+  readonly server: string;
+  /** The user gave the address. */
+  readonly isNamed: boolean;
+}
+
+function entryOf(context: Context, { isNamed, ...flags }: KubeconfigFlags & Door): KubeconfigEntry {
   const { ca, cert, key, token } = context.options;
   const user = {
     ...(cert !== undefined && { 'client-certificate-data': encode(cert) }),
@@ -77,7 +86,11 @@ function entryOf(context: Context, flags: KubeconfigFlags & { readonly server: s
   const namespace = flags.namespace ?? (context.namespace === 'default' ? undefined : context.namespace);
   return {
     name: flags.name ?? flags.user ?? context.name,
-    cluster: { server: flags.server.replace(/\/+$/, ''), 'certificate-authority-data': encode(ca) },
+    cluster: {
+      server: flags.server.replace(/\/+$/, ''),
+      'certificate-authority-data': encode(ca),
+      ...(isNamed && { 'tls-server-name': certificateName }),
+    },
     user,
     namespace,
   };
