@@ -59,8 +59,10 @@ describe('a deletion of a collection', () => {
     await make('one', 'three', 'two');
     const { json } = await sweep('&limit=2');
     expect([namesOf(json.items), typeof json.metadata.continue]).toEqual([['one', 'three'], 'string']);
+    expect(namesOf((await ask(swept)).json.items)).toEqual(['two']);
     const next = await sweep(`&continue=${json.metadata.continue}`);
     expect([namesOf(next.json.items), next.json.metadata.continue]).toEqual([['two'], undefined]);
+    expect((await ask(swept)).json.items).toEqual([]);
   });
 
   it('is answered in every form of a list', async () => {
