@@ -143,7 +143,7 @@ describe('requests of its group', () => {
       expect.stringContaining(`User "bob" cannot list resource "flunders" in API group "${group}" in the namespace "default"`),
     ]);
     const metadata = { namespace: 'default', name: 'bob' };
-    const rules = [{ apiGroups: [group], resources: ['flunders'], verbs: ['list'] }];
+    const rules = [{ apiGroups: [group], resources: ['flunders'], verbs: ['list', 'patch'] }];
     await server.client.roles.create({ metadata, rules });
     const subjects = [{ kind: 'User', name: 'bob' }];
     await server.client.roleBindings.create({ metadata, roleRef: { kind: 'Role', name: 'bob' }, subjects });
@@ -155,11 +155,12 @@ describe('requests of its group', () => {
       [`${flunders}/one`, { method: 'DELETE' }],
       [flunders, { method: 'DELETE' }],
       [`${flunders}/one/status`, {}],
+      [`${flunders}/one/status`, { method: 'PATCH', body: {} }],
       [`${root}/flunders`, {}],
       [`${root}/namespaces/other/flunders`, {}],
     ] as [string, Asked][])
       codes.push((await ask(path, { ...asked, headers: as })).code);
-    expect(codes).toEqual([200, 403, 403, 403, 403, 403, 403, 403]);
+    expect(codes).toEqual([200, 403, 403, 403, 403, 403, 403, 403, 403]);
     // Discovery is open to all users, as a read.
     const discovery = [
       (await ask(root, { headers: as })).code,
