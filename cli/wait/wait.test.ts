@@ -1,12 +1,11 @@
 import { getMaxListeners } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { ApiError, expired } from '../../api/errors/index.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import type { ObjectsClient } from '../../client/index.ts';
+import { garbageCollector } from '../../test/fakes/used-memory.ts';
 import { timeoutSignal, waitForEach, waitForObject } from './wait.ts';
 
 const target = { kind: kindNamed('Pod') as Kind, key: { name: 'web', namespace: 'default' } };
@@ -107,8 +106,7 @@ it('takes a time that is longer than timers know', () => {
 });
 
 it('ends also when garbage was collected meanwhile, and only a composed signal knows of the time', async () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = garbageCollector();
   const composed = AbortSignal.any([new AbortController().signal, timeoutSignal(100)]);
   // As a call that can be cancelled does.
   const ended = new Promise<void>((resolve) => composed.addEventListener('abort', () => resolve()));

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { formatMetrics, MetricsRegistry } from '../../api/metrics/index.ts';
+import { garbageCollector } from '../fakes/used-memory.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type Attacker, attackHttp2, END_HEADERS, END_STREAM, frame, frames, message, requestHeaders } from './attacker.ts';
 
@@ -90,8 +89,7 @@ it('holds ten watches of the health for an address, refuses the others with a re
     stream.end(empty);
     expect(await statusOf(stream)).toBeUndefined();
   }
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = garbageCollector();
   collect();
   const before = process.memoryUsage().heapUsed;
   await flood(8, 400, WATCH, true);
