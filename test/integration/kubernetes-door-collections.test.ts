@@ -36,6 +36,11 @@ describe('a deletion of a collection', () => {
     expect((await ask(swept)).json.items).toEqual([]);
   });
 
+  it('with an empty continue token is answered as one without', async () => {
+    await make('c');
+    expect(namesOf((await sweep('&continue=')).json.items)).toEqual(['c']);
+  });
+
   it('shows objects that wait for their finalizers, and leaves them', async () => {
     await ask(maps, { method: 'POST', body: mapOf('kept', { finalizers: ['example.com/wait'] }) });
     expect(namesOf((await sweep()).json.items)).toEqual(['kept']);
