@@ -37,7 +37,7 @@ export async function deleteCollection(
   const failures: unknown[] = [];
   let deleted = 0;
   let page = listOptions;
-  let listed = listOptions.continue || undefined;
+  let listed = listOptions.continue;
   for (;;) {
     const request = { namespace, options: page };
     const { items, metadata } = await listObjects(store, request);
