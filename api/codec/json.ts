@@ -1,6 +1,6 @@
 import type { ApiError, ErrorSubject, FieldViolation } from '../errors/api-error.ts';
 import { invalid } from '../errors/constructors.ts';
-import { invalidValue, required } from '../errors/violations.ts';
+import { invalidValue } from '../errors/violations.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { isJsonObject, type JsonObject } from '../meta/merge-patch.ts';
 import { messagePlan } from './json-plan.ts';
@@ -65,9 +65,10 @@ export function readObject<T extends object>(
   return { value, violations: [...violations, ...at.violations] };
 }
 
+/** Left out or empty, the name is the one that is expected, as in Kubernetes. */
 function checkName(field: string, found: unknown, expected: string): FieldViolation[] {
-  if (found === undefined || found === expected) return [];
-  return found === '' || found === null ? [required(field)] : [invalidValue(field, found, `must be "${expected}"`)];
+  if (found === undefined || found === null || found === '' || found === expected) return [];
+  return [invalidValue(field, found, `must be "${expected}"`)];
 }
 
 /** Who an error is about, as far as the document says. */

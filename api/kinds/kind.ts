@@ -149,10 +149,10 @@ export interface Kind<T extends ApiObject = ApiObject> {
   /** A PUT of Kubernetes' API makes an object that is missing (Kubernetes: AllowCreateOnUpdate is true). */
   readonly isCreatedByPut?: true;
   /**
-   * What `metadata.generation` counts the changes of. "nothing": objects have none; "birth": it stays 1. Absent: of the
-   * spec, where the kind has one.
+   * What `metadata.generation` counts the changes of. "nothing": objects have none; "birth": it stays 1;
+   * "spec changes": new objects have none. Absent: of the spec, where the kind has one.
    */
-  readonly generation?: 'nothing' | 'birth' | 'spec and annotations' | 'content';
+  readonly generation?: 'nothing' | 'birth' | 'spec changes' | 'spec and annotations' | 'content';
   /**
    * A new object keeps the status that it is sent with when its maker may write that; of all other kinds it is dropped.
    */

@@ -57,7 +57,8 @@ const tokenRequest = bodyKind({
 
 /** How a request is served that is about no stored object, or does something to one; undefined for all others. */
 export function actionRoute(of: ActionRequest, deps: ActionDeps): UnaryRoute | DocumentRoute | undefined {
-  const { group, version, resource } = of.target;
+  const { group, version, resource, subresource, rest } = of.target;
+  if (rest !== '' && subresource !== 'proxy') throw noSuchResource(`the path "${of.request.url}"`);
   const virtual = findVirtual(group, version, resource);
   if (virtual) return virtualRoute(virtual, of, deps);
   return group === '' && version === 'v1' ? subresourceRoute(of, deps) : undefined;
@@ -87,7 +88,7 @@ function subresourceRoute(of: ActionRequest, deps: ActionDeps): UnaryRoute | Doc
   const { request, target } = of;
   if (target.isWatch) return undefined;
   const verb = (method: string, route: () => UnaryRoute): UnaryRoute => {
-    if (target.rest !== '' || request.method !== method) throw notThere(of);
+    if (request.method !== method) throw notThere(of);
     return route();
   };
   switch (`${target.resource}/${target.subresource}`) {

@@ -24,6 +24,7 @@ it.each([
   ['too many', times(257, 10), 'RequestHeaderFieldsTooLarge'],
   ['too large ones', times(200, 4_000), 'RequestHeaderFieldsTooLarge'],
   ['two tokens', [['authorization', 'Bearer a'] as const, ['Authorization', 'Bearer b'] as const], 'Unauthorized'],
+  ['two hosts', [host, ['Host', 'other'] as const], 'BadRequest'],
   ['the origin of the server', [host, ['origin', 'https://berth:6443'] as const], undefined],
   ['another port of it', [host, ['origin', 'https://berth:8443'] as const], 'Forbidden'],
   ['another origin', [host, ['origin', 'https://evil.example'] as const], 'Forbidden'],

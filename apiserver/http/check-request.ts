@@ -1,4 +1,4 @@
-import { ApiError, permissionDenied, unauthenticated } from '../../api/errors/index.ts';
+import { ApiError, badRequest, permissionDenied, unauthenticated } from '../../api/errors/index.ts';
 import type { HttpRequest } from './http-call.ts';
 
 /** As many as 64 groups and 64 texts to impersonate need, and others. */
@@ -11,7 +11,7 @@ const reads: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * Refuses a request of which not everything can be read, or that a web page of another origin may have made a browser
- * send. Throws REQUEST_HEADER_FIELDS_TOO_LARGE, UNAUTHENTICATED and FORBIDDEN.
+ * send. Throws REQUEST_HEADER_FIELDS_TOO_LARGE, BAD_REQUEST, UNAUTHENTICATED and FORBIDDEN.
  */
 export function checkRequest(request: HttpRequest, isUpgrade: boolean): void {
   const { rawHeaders, headers, method = '' } = request;
@@ -32,6 +32,7 @@ export function checkRequest(request: HttpRequest, isUpgrade: boolean): void {
   // Node reads the first of them only; what stands between the client and the server may read another.
   if (headers.authorization !== undefined && countOf(rawHeaders, 'authorization') > 1)
     throw unauthenticated('the request has more than one header "authorization": send one');
+  if (countOf(rawHeaders, 'host') > 1) throw badRequest('the request has more than one header "host": send one');
   if (isUpgrade ? isForeign(request) && isOfBrowser(request) : !reads.has(method) && isForeign(request))
     throw permissionDenied(
       'the request comes from a web page of another origin, which the server does not serve: ' +

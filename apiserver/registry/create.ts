@@ -8,7 +8,7 @@ import type { AnyObject } from './any-object.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import type { Planned } from './ledger.ts';
 import { creatorEntry, recordsManagers } from './managed-fields.ts';
-import { hasGenerations, metadataForCreate, validateNewMetadata } from './metadata.ts';
+import { beginsGenerations, metadataForCreate, validateNewMetadata } from './metadata.ts';
 import { pruneSent } from './prune.ts';
 import type { NewObject, StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
@@ -76,7 +76,7 @@ async function prepare(store: KindStore, admission: Admission, source: NewObject
   const sent = source.take();
   const warnings = [...(kind.warnings?.(sent) ?? []), ...pruneSent(store, sent, source.context)];
   const { name = '', generateName = '' } = sent.metadata ?? {};
-  const metadata = metadataForCreate(sent.metadata ?? {}, hasGenerations(store.kind), store.origin());
+  const metadata = metadataForCreate(sent.metadata ?? {}, beginsGenerations(kind), store.origin());
   sent.metadata = metadata;
   if (kind.hasStatus && !kind.isCreatedWithStatus) delete sent.status;
   const at = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };

@@ -90,7 +90,7 @@ export function decideDelete(store: KindStore, options: DeleteOptions, previous:
   Object.assign(next.metadata, {
     deletionTimestamp: secondsTimestamp(new Date(requestedAtMs + grace * 1000)),
     deletionGracePeriodSeconds: grace,
-    ...(hasGenerations(store.kind) ? { generation: (metadata.generation ?? 0) + 1 } : {}),
+    ...(hasGenerations(store.kind) && metadata.generation ? { generation: metadata.generation + 1 } : {}),
   });
   if (isKind(store.kind, 'Namespace')) next.status = Object.assign({}, next.status, { phase: 'Terminating' });
   return next;

@@ -20,7 +20,7 @@ export interface Origin {
 }
 
 /** Metadata that only the server writes, for a new object. A client's own values of these are dropped. */
-export function metadataForCreate(sent: ObjectMeta, hasSpec: boolean, origin: Origin): ObjectMeta {
+export function metadataForCreate(sent: ObjectMeta, hasGeneration: boolean, origin: Origin): ObjectMeta {
   const { name, generateName, namespace, labels, annotations, ownerReferences, finalizers, resourceVersion } = sent;
   const chosen = name || (generateName ? generatedName(generateName, origin.random) : undefined);
   return withoutAbsent({
@@ -29,7 +29,7 @@ export function metadataForCreate(sent: ObjectMeta, hasSpec: boolean, origin: Or
     namespace: namespace || undefined,
     uid: origin.uid(),
     resourceVersion: resourceVersion === '0' ? undefined : resourceVersion || undefined,
-    generation: hasSpec ? 1 : undefined,
+    generation: hasGeneration ? 1 : undefined,
     creationTimestamp: secondsTimestamp(origin.now),
     labels,
     annotations,
@@ -108,6 +108,9 @@ export function hasGenerations(kind: Kind): boolean {
   if (kind.generation !== undefined) return kind.generation !== 'nothing';
   return isCustom(kind) || messageType(kind.message).fields.spec !== undefined;
 }
+
+/** Whether new objects of the kind have a generation. */
+export const beginsGenerations = (kind: Kind): boolean => kind.generation !== 'spec changes' && hasGenerations(kind);
 
 /**
  * Whether a change is one of what is wanted, which the generation counts: as the kind says, and of kinds that users

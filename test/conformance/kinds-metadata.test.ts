@@ -151,6 +151,8 @@ function countsOf(kind: Kind): (number | undefined)[] {
       return nothing;
     case 'birth':
       return [1, 1, 1, 1];
+    case 'spec changes':
+      return [undefined, undefined, undefined, 1];
     case 'spec and annotations':
       return [1, 2, 2, 3];
     case 'content':

@@ -48,6 +48,28 @@ it('a request for a certificate gets conditions of any type and labels through i
   expect([bad.code, bad.json.message]).toEqual([422, expect.stringContaining('metadata.labels')]);
 });
 
+it('two conditions of one type are taken, and refused only of kinds of which Kubernetes refuses them', async () => {
+  const conditions = [
+    { type: 'A', status: 'True' },
+    { type: 'A', status: 'False' },
+  ];
+  const workload = {
+    selector: { matchLabels: { a: 'b' } },
+    template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'x' }] } },
+  };
+  const write = async (path: string, apiVersion: string, kind: string, spec: object) => {
+    expect((await ask(path, { method: 'POST', body: { apiVersion, kind, metadata: { name: 'twice' }, spec } })).code).toBe(201);
+    return ask(`${path}/twice/status`, { method: 'PATCH', headers: MERGE, body: { status: { conditions } } });
+  };
+  const kept = await write('/apis/apps/v1/namespaces/default/deployments', 'apps/v1', 'Deployment', workload);
+  expect([kept.code, kept.json.status.conditions]).toMatchObject([200, conditions]);
+  const refused = await write('/apis/policy/v1/namespaces/default/poddisruptionbudgets', 'policy/v1', 'PodDisruptionBudget', {});
+  expect(refused).toMatchObject({
+    code: 422,
+    json: { details: { causes: [{ field: 'status.conditions[1].type', reason: 'FieldValueDuplicate' }] } },
+  });
+});
+
 it('the status of a definition takes a condition that has only a message', async () => {
   const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
   const made = await ask(definitions, { method: 'POST', body: cronTabs() });

@@ -1,3 +1,4 @@
+import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { cronTabs, establish } from './custom-kinds-harness.ts';
@@ -110,10 +111,30 @@ describe('a body', () => {
   });
 });
 
+it('a request for two hosts is a bad one', async () => {
+  const [host, port] = server.info.kubernetes!.split(':');
+  const socket = connect({ ...server.admin, host, port: Number(port), servername: 'localhost' });
+  socket.end(`GET ${inDefault}/pods HTTP/1.1\r\nHost: a\r\nHOST: b\r\nConnection: close\r\n\r\n`);
+  let text = '';
+  for await (const piece of socket) text += piece;
+  expect(text).toMatch(/^HTTP\/1\.1 400 /);
+  expect(text).toContain('the request has more than one header \\"host\\": send one');
+});
+
 describe('a path', () => {
   it('of an object of a namespace without it, and of a cluster-wide one in one, is no resource', async () => {
     for (const path of ['/api/v1/pods/p', `${inDefault}/nodes`, `${inDefault}/nodes/n`])
       expect(told(await ask(path))).toEqual([404, 'NotFound', 'the server could not find the requested resource']);
+  });
+
+  it('that goes on behind a subresource is no resource', async () => {
+    for (const path of ['pods/p/status/x', 'pods/p/log/x', 'pods/p/binding/x', 'pods/p/exec/x', 'pods/p/ephemeralcontainers/x/y'])
+      expect(told(await ask(`${inDefault}/${path}`))).toEqual([
+        ...[404, 'NotFound', 'the server could not find the requested resource'],
+      ]);
+    const status = { ...pod, status: { message: 'a' } };
+    expect((await put(`${inDefault}/pods/p/status/x`, status)).code).toBe(404);
+    expect((await post(`${inDefault}/pods/p/eviction/x`, {})).code).toBe(404);
   });
 
   it('of all namespaces takes no new object', async () => {

@@ -175,6 +175,20 @@ describe('a CertificateSigningRequest', () => {
   });
 });
 
+it.each([
+  { kind: '', apiVersion: '' },
+  { kind: null, apiVersion: null },
+  { kind: '', apiVersion: 'v1' },
+  { kind: 'ConfigMap', apiVersion: '' },
+])('an object with the names %j is of the kind that its path names', async (names) => {
+  const path = '/api/v1/namespaces/default/configmaps';
+  const made = await post(path, { ...names, metadata: { name: 'unnamed' } });
+  expect(made).toMatchObject({ code: 201, json: { kind: 'ConfigMap', apiVersion: 'v1' } });
+  const changed = await put(`${path}/unnamed`, { ...names, metadata: { name: 'unnamed' }, data: { a: 'b' } });
+  expect(changed).toMatchObject({ code: 200, json: { kind: 'ConfigMap', data: { a: 'b' } } });
+  expect((await ask(`${path}/unnamed`, { method: 'DELETE' })).code).toBe(200);
+});
+
 describe('the generation', () => {
   const generationOf = (answer: { readonly json: { metadata: { generation?: number } } }) => answer.json.metadata.generation;
   const inDefault = '/api/v1/namespaces/default';
@@ -207,6 +221,20 @@ describe('the generation', () => {
     const changed = await patch(`${path}/plain`, 'merge-patch+json', { spec: next });
     expect([changed.code, generationOf(changed)]).toEqual([200, undefined]);
     await ask(`${path}/plain`, { method: 'DELETE' });
+  });
+
+  it('of a CSIDriver counts the changes of its spec, and the deletion after these', async () => {
+    const drivers = '/apis/storage.k8s.io/v1/csidrivers';
+    const driver = { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: 'd', finalizers: ['example.com/a'] } };
+    const spec = { attachRequired: false };
+    expect(generationOf(await post(drivers, { ...driver, spec }))).toBeUndefined();
+    const change = (body: object) => patch(`${drivers}/d`, 'merge-patch+json', body);
+    expect(generationOf(await change({ metadata: { labels: { a: 'b' } } }))).toBeUndefined();
+    expect(generationOf(await change({ spec: { requiresRepublish: true } }))).toBe(1);
+    expect(generationOf(await change({ spec: { requiresRepublish: false } }))).toBe(2);
+    expect(generationOf(await ask(`${drivers}/d`, { method: 'DELETE' }))).toBe(3);
+    await post(drivers, { ...driver, metadata: { ...driver.metadata, name: 'unchanged' }, spec });
+    expect(generationOf(await ask(`${drivers}/unchanged`, { method: 'DELETE' }))).toBeUndefined();
   });
 
   it('of an EndpointSlice counts changes of all but its metadata, that of a PriorityClass stays 1', async () => {

@@ -9,7 +9,7 @@ export const approvalTypes: readonly string[] = ['Approved', 'Denied'];
 /** With the signer's: what has such a condition keeps it. They say that something is so, or are not there. */
 const finalTypes: readonly string[] = [...approvalTypes, 'Failed'];
 /** What each condition of a request must say. */
-export const conditionsNeed = ['type', 'status'] as const;
+export const conditionsNeed = ['type', 'status', 'once'] as const;
 
 const conditionsOf = ({ status }: CertificateSigningRequest) => status?.conditions ?? [];
 const approvalsOf = (request: CertificateSigningRequest) =>

@@ -17,7 +17,7 @@ export const csiDriver = defineKind<CSIDriver>()({
   service: 'berth.storage.v1.CSIDrivers',
   durability: 'synced',
   hasStatus: false,
-  generation: 'nothing',
+  generation: 'spec changes',
   nameRule: 'subdomain',
   defaults: defaultCsiDriver,
   validate: validateCsiDriver,

@@ -17,7 +17,7 @@ export const flowSchema = defineKind<FlowSchema>()({
   service: 'berth.flowcontrol.v1.FlowSchemas',
   durability: 'synced',
   hasStatus: true,
-  conditionsNeed: ['type'],
+  conditionsNeed: ['type', 'once'],
   nameRule: 'subdomain',
   defaults: defaultFlowSchema,
   validate: validateFlowSchema,

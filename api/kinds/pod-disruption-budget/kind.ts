@@ -17,7 +17,7 @@ export const podDisruptionBudget = defineKind<PodDisruptionBudget>()({
   service: 'berth.policy.v1.PodDisruptionBudgets',
   durability: 'synced',
   hasStatus: true,
-  conditionsNeed: ['type', 'status'],
+  conditionsNeed: ['type', 'status', 'once'],
   updateNeedsVersion: true,
   nameRule: 'subdomain',
   defaults: () => {},

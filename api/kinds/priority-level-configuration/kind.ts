@@ -17,7 +17,7 @@ export const priorityLevelConfiguration = defineKind<PriorityLevelConfiguration>
   service: 'berth.flowcontrol.v1.PriorityLevelConfigurations',
   durability: 'synced',
   hasStatus: true,
-  conditionsNeed: ['type'],
+  conditionsNeed: ['type', 'once'],
   nameRule: 'subdomain',
   defaults: defaultPriorityLevel,
   validate: validatePriorityLevel,

@@ -20,7 +20,7 @@ export const validatingAdmissionPolicy = defineKind<ValidatingAdmissionPolicy>()
   shownBeforeAcknowledged: true,
   maxObjects: 1_000,
   hasStatus: true,
-  conditionsNeed: ['type', 'status'],
+  conditionsNeed: ['type', 'status', 'once'],
   nameRule: 'subdomain',
   defaults: defaultValidatingAdmissionPolicy,
   validate: validateValidatingAdmissionPolicy,
