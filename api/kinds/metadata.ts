@@ -1,3 +1,4 @@
+import { openMessage } from '../codec/open-message.ts';
 import type { FieldViolation } from '../errors/api-error.ts';
 import { forbidden, invalidValue, required, tooLong } from '../errors/violations.ts';
 import type { ObjectMeta } from '../generated/types.ts';
@@ -28,7 +29,10 @@ export function nameError(kind: Pick<Kind, 'nameRule'>, name: string): string | 
 }
 
 /** Every rule that an object's metadata breaks, after generateName was resolved. For the registry, of all kinds. */
-export function validateMetadata(kind: Pick<Kind, 'nameRule' | 'namespaced'>, meta: ObjectMeta | undefined): FieldViolation[] {
+export function validateMetadata(
+  kind: Pick<Kind, 'nameRule' | 'namespaced'> & Partial<Pick<Kind, 'message'>>,
+  meta: ObjectMeta | undefined,
+): FieldViolation[] {
   const violations: FieldViolation[] = [];
   const { name, namespace, labels, annotations } = meta ?? {};
   const prefixRule = meta?.generateName ? generateNameError(kind, meta.generateName) : undefined;
@@ -41,7 +45,8 @@ export function validateMetadata(kind: Pick<Kind, 'nameRule' | 'namespaced'>, me
   if (labels) violations.push(...validateLabels('metadata.labels', labels));
   if (annotations) violations.push(...validateAnnotations('metadata.annotations', annotations));
   if (meta?.ownerReferences) violations.push(...validateOwners(meta));
-  if (meta?.finalizers) violations.push(...validateFinalizers('metadata.finalizers', meta.finalizers));
+  const ownedBy = kind.message === openMessage ? 'anything' : 'domains';
+  if (meta?.finalizers) violations.push(...validateFinalizers('metadata.finalizers', meta.finalizers, ownedBy));
   return violations;
 }
 
@@ -54,18 +59,34 @@ function generateNameError(kind: Pick<Kind, 'nameRule'>, prefix: string): string
 /** What those finalizers are called that Kubernetes itself knows; all others say whose they are by a domain. */
 const KNOWN_FINALIZERS: readonly string[] = Object.values(finalizers);
 
-/** The rules of finalizers, in the metadata of any kind and in the spec of a namespace. */
-export function validateFinalizers(field: string, names: readonly string[]): FieldViolation[] {
+const isWithoutOwner = (finalizer: string): boolean => !finalizer.includes('/') && !KNOWN_FINALIZERS.includes(finalizer);
+
+/**
+ * The rules of finalizers, in the metadata of any kind and in the spec of a namespace. As in Kubernetes those of custom
+ * objects may say no domain ("anything"): many operators' do not.
+ */
+export function validateFinalizers(
+  field: string,
+  names: readonly string[],
+  ownedBy: 'domains' | 'anything' = 'domains',
+): FieldViolation[] {
   const violations: FieldViolation[] = [];
   names.forEach((name, i) => {
     const rule = qualifiedNameError(name);
     if (rule) violations.push(invalidValue(`${field}[${i}]`, name, rule));
-    else if (!name.includes('/') && !KNOWN_FINALIZERS.includes(name))
+    else if (ownedBy === 'domains' && isWithoutOwner(name))
       violations.push(invalidValue(`${field}[${i}]`, name, 'must begin with the domain of its owner, as "example.com/name"'));
   });
   if (names.includes(finalizers.orphan) && names.includes(finalizers.foregroundDeletion))
     violations.push(invalidValue(field, names.join(', '), 'dependents are orphaned or waited for, not both'));
   return violations;
+}
+
+/** What the maker of a custom object is told of its finalizers. */
+export function finalizerWarnings({ finalizers: names = [] }: ObjectMeta = {}): string[] {
+  const why =
+    'prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers';
+  return names.filter(isWithoutOwner).map((name) => `metadata.finalizers: ${JSON.stringify(name)}: ${why}`);
 }
 
 function pushRule(violations: FieldViolation[], field: string, value: string, rule: string | undefined): void {

@@ -1,3 +1,4 @@
+import { badRequest } from '../../api/errors/index.ts';
 import type { Wanted } from './accept.ts';
 import { writers } from './answer-writers.ts';
 import {
@@ -31,6 +32,8 @@ export function itemForm({ as }: Wanted, query: URLSearchParams, now: Now): Item
 export const protobufForm = ({ as }: Wanted): ProtobufForm => (as === undefined ? wholeProtobuf : partialProtobuf);
 
 export function includeOf(query: URLSearchParams): IncludeObject {
-  const include = query.get('includeObject');
-  return include === 'None' || include === 'Object' ? include : 'Metadata';
+  const include = query.get('includeObject') || 'Metadata';
+  if (include === 'None' || include === 'Object' || include === 'Metadata') return include;
+  const why = `includeObject: Invalid value: ${JSON.stringify(include)}: must be 'Metadata', 'Object', 'None', or empty`;
+  throw badRequest(`Unable to convert to Table as requested: ${why}`);
 }

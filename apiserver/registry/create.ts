@@ -1,7 +1,9 @@
 import { alreadyExists, type FieldViolation, invalid, isAlreadyExists } from '../../api/errors/index.ts';
 import type { ManagedFieldsEntry, Timestamp } from '../../api/generated/types.ts';
 import { validateConditions } from '../../api/kinds/conditions.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { finalizerWarnings } from '../../api/kinds/metadata.ts';
 import type { Admission } from '../admission/admission.ts';
 import { judgeOf, mutateNew, validateNew } from './admit.ts';
 import type { AnyObject } from './any-object.ts';
@@ -74,7 +76,8 @@ export async function imagineObject(store: KindStore, admission: Admission, crea
 async function prepare(store: KindStore, admission: Admission, source: NewObjectSource, dryRun: boolean): Promise<Prepared> {
   const { kind } = store;
   const sent = source.take();
-  const warnings = [...(kind.warnings?.(sent) ?? []), ...pruneSent(store, sent, source.context)];
+  const told = isCustom(kind) ? finalizerWarnings(sent.metadata) : (kind.warnings?.(sent) ?? []);
+  const warnings = [...told, ...pruneSent(store, sent, source.context)];
   const { name = '', generateName = '' } = sent.metadata ?? {};
   const metadata = metadataForCreate(sent.metadata ?? {}, beginsGenerations(kind), store.origin());
   sent.metadata = metadata;

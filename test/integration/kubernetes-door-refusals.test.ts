@@ -78,6 +78,20 @@ describe('a body', () => {
     expect((await post(path, { ...body, apiVersion, kind: 'CronTab' })).code).toBe(201);
   });
 
+  it('of a custom object may name finalizers without a domain, which the maker is told of', async () => {
+    const path = '/apis/stable.example.com/v1/namespaces/default/crontabs';
+    const metadata = { name: 'held', finalizers: ['resources-finalizer.example.com', 'example.com/x', 'foregroundDeletion'] };
+    const held = { apiVersion: 'stable.example.com/v1', kind: 'CronTab', metadata, spec: { cronSpec: '* * * * *' } };
+    const { code, headers } = await post(path, held);
+    expect([code, headers.warning]).toEqual([
+      201,
+      `299 - "metadata.finalizers: \\"resources-finalizer.example.com\\": prefer a domain-qualified finalizer name ` +
+        'including a path (/) to avoid accidental conflicts with other finalizer writers"',
+    ]);
+    const map = { metadata: { name: 'held', finalizers: ['resources-finalizer.example.com'] } };
+    expect((await post(`${inDefault}/configmaps`, map)).json.message).toContain('metadata.finalizers[0]: Invalid value');
+  });
+
   it('with a resourceVersion is no new object, and one that is no number is invalid', async () => {
     const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'versioned', resourceVersion: '5' } };
     const made = await post(`${inDefault}/configmaps`, map);
@@ -197,4 +211,12 @@ it('a negative time to end is one second', async () => {
   await post(`${inDefault}/pods`, bound);
   const deleted = await ask(`${inDefault}/pods/bound?gracePeriodSeconds=-1`, { method: 'DELETE' });
   expect([deleted.code, deleted.json.metadata.deletionGracePeriodSeconds]).toEqual([200, 1]);
+});
+
+it('a table of objects in a form that is none is refused', async () => {
+  const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
+  expect(told(await ask(`${inDefault}/pods?includeObject=All`, { headers }))).toEqual([
+    ...[400, 'BadRequest'],
+    `Unable to convert to Table as requested: includeObject: Invalid value: "All": must be 'Metadata', 'Object', 'None', or empty`,
+  ]);
 });
