@@ -25,7 +25,8 @@ export function createMounts(mountInfo = '/proc/self/mountinfo'): Mounts {
   return {
     list: async () => parseMountInfo(await readFile(mountInfo, 'utf8')).map(({ mountPoint }) => mountPoint),
     async mountTmpfs(path, sizeBytes) {
-      const options = ['mode=0777', 'nosuid', 'nodev', ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`])];
+      // As in Kubernetes: open to all users, who may not delete each other's files.
+      const options = ['mode=1777', 'nosuid', 'nodev', ...(sizeBytes === undefined ? [] : [`size=${sizeBytes}`])];
       await run('mount', ['-t', 'tmpfs', '-o', options.join(','), 'berth', path], { timeout });
     },
     async bind(source, target) {

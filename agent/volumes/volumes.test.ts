@@ -296,6 +296,7 @@ describe('mounts', () => {
       return context.skip();
     }
     expect(await mounts.list()).toContain(folder);
+    expect(statSync(folder).mode & 0o7777).toBe(0o1777);
     expect(() => writeFileSync(join(folder, 'big'), Buffer.alloc(2 * 1024 * 1024))).toThrow('ENOSPC');
     await mounts.unmount(folder);
     expect(await mounts.list()).not.toContain(folder);
