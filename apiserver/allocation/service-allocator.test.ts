@@ -118,7 +118,7 @@ describe('a new service', () => {
     [
       'an address of another',
       { clusterIP: '10.43.0.20' },
-      'spec.clusterIPs[0]: invalid value "10.43.0.20": is taken by the service "team/other"',
+      'spec.clusterIPs[0]: invalid value "10.43.0.20": provided IP is already allocated: it is taken by the service "team/other"',
     ],
     [
       'both families',
@@ -133,7 +133,7 @@ describe('a new service', () => {
     [
       'a node port of another',
       nodePort(30_001),
-      'spec.ports[0].nodePort: invalid value 30001: is taken by the service "team/other"',
+      'spec.ports[0].nodePort: invalid value 30001: provided port is already allocated: it is taken by the service "team/other"',
     ],
     [
       'a port for health checks that is its own',

@@ -211,7 +211,10 @@ export class ServiceAllocator implements Allocator {
 
   #takenBy(pool: NumberPool, number: number, key: string): string | undefined {
     const holder = pool.otherHolder(number, key);
-    return holder === undefined ? undefined : `is taken by ${holderText(holder)}`;
+    if (holder === undefined) return undefined;
+    // Kubernetes' words, by which scripts know it.
+    const what = pool === this.#ports ? 'port' : 'IP';
+    return `provided ${what} is already allocated: it is taken by ${holderText(holder)}`;
   }
 
   /** Chooses what is missing. */

@@ -84,7 +84,8 @@ test('an address or port that a service names is its own, and others are told wh
   const { services } = server.client;
   const clusterIP = await freeAddress(server.client);
   await services.create(serviceOf('named', { ...nodePort(31_005), clusterIP }));
-  const taken = `spec.clusterIPs[0]: invalid value "${clusterIP}": is taken by the service "default/named"`;
+  const holder = `is taken by the service "default/named"`;
+  const taken = `spec.clusterIPs[0]: invalid value "${clusterIP}": provided IP is already allocated: it ${holder}`;
   expect(await messageOf(services.create(serviceOf('other', { clusterIP })))).toContain(taken);
   expect(await messageOf(services.create(serviceOf('other', nodePort(31_005))))).toContain(
     'is taken by the service "default/named"',
