@@ -61,9 +61,17 @@ describe('a JSON patch (RFC 6902)', () => {
     ['the removal of the whole', [{ op: 'remove', path: '' }], /cannot be removed/],
     ['an unknown operation', [{ op: 'merge', path: '/a' }], /operation 0: op must be/],
     ['a path without a slash', [{ op: 'remove', path: 'a' }], /path must be/],
-    ['an operation without its value', [{ op: 'add', path: '/a' }], /add needs a value/],
+    ['a test without its value of what has one', [{ op: 'test', path: '/a' }], /the value is another/],
     ['a copy from nowhere', [{ op: 'copy', path: '/a' }], /copy needs from/],
   ])('refuses %s', (_title, operations, message) => expect(() => apply({ a: 1, l: [1] }, ...operations)).toThrow(message));
+
+  it('takes a value that is left out for null', () => {
+    const target = { labels: { a: 'b' }, l: [1] };
+    expect(apply(target, { op: 'replace', path: '/labels' }, { op: 'add', path: '/l/0' })).toEqual({
+      labels: null,
+      l: [null, 1],
+    });
+  });
 
   it('sets a member of any name and no prototype', () => {
     const after = apply({}, { op: 'add', path: '/__proto__', value: { x: 1 } }) as object;

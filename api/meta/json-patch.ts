@@ -30,8 +30,8 @@ export function parseJsonPatch(patch: Json): JsonPatchOperation[] {
       case 'add':
       case 'replace':
       case 'test':
-        if (value === undefined) throw wrong(`${op} needs a value`);
-        return { op, path, value };
+        // As in Kubernetes, a value that is left out is null: Go's clients leave empty maps out.
+        return { op, path, value: value ?? null };
       case 'remove':
         return { op, path };
       case 'move':
