@@ -13,8 +13,17 @@ export interface ServiceCommand {
   readonly version: string;
 }
 
-/** One arena: the C library would give each thread of Node.js its own, and return little of their memory. */
-export const allocatorSettings = { MALLOC_ARENA_MAX: '1' } as const;
+/**
+ * One arena: the C library would give each thread of Node.js its own, and return little of their memory. Fixed
+ * thresholds: by itself it raises both with the largest block that was freed, and the program's own text is one of
+ * megabytes. What is larger gets pages of its own, which go back at once; smaller ones, and smaller messages with
+ * them, would cost processor time for that.
+ */
+export const allocatorSettings = {
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_MMAP_THRESHOLD_: '1048576',
+  MALLOC_TRIM_THRESHOLD_: '1048576',
+} as const;
 
 /** The environment of a process that is started with the machine. Of this command's: where the engine is. */
 export function environmentOf(name: ProcessName, env: NodeJS.ProcessEnv): Record<string, string> {
