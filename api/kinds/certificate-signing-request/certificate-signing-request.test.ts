@@ -22,6 +22,7 @@ describe('a request for a certificate', () => {
     ['of a certificate', { request: pem('CERTIFICATE') }, ['spec.request']],
     ['of two', { request: Buffer.concat([pem('CERTIFICATE REQUEST'), pem('CERTIFICATE REQUEST')]) }, ['spec.request']],
     ['without a signer', { signerName: '' }, ['spec.signerName']],
+    ['with the signer of v1beta1', { signerName: 'kubernetes.io/legacy-unknown' }, ['spec.signerName']],
     ['with a signer that is no path', { signerName: 'me' }, ['spec.signerName']],
     ['for nothing', { usages: [] }, ['spec.usages']],
     ['for what does not exist', { usages: ['fun'] }, ['spec.usages[0]']],

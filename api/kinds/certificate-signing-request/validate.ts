@@ -61,6 +61,8 @@ function checkRequest(out: Violations, request: Buffer | undefined): void {
 function checkSignerName(out: Violations, name: string): void {
   const [domain = '', path = '', ...more] = name.split('/');
   if (name === '') out.push(required('spec.signerName'));
+  else if (name === 'kubernetes.io/legacy-unknown')
+    out.push(invalidValue('spec.signerName', name, 'the legacy signerName is not allowed via this API version'));
   else if (more.length > 0 || subdomainNameError(domain) || !domain.includes('.') || subdomainNameError(path))
     out.push(invalidValue('spec.signerName', name, 'must be DOMAIN/NAME, e.g. "kubernetes.io/kube-apiserver-client-kubelet"'));
 }
