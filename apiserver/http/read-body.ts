@@ -8,7 +8,7 @@ import { otherTypeText } from './decoding-text.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
 import type { HttpRequest, HttpResponse } from './http-call.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
-import { hasBody } from './unread-request.ts';
+import { askForBody, hasBody } from './unread-request.ts';
 
 const YAML = 'application/yaml';
 /** As gRPC's. */
@@ -49,7 +49,7 @@ function collect({ request, response, arrivals }: BodyWay): Promise<Buffer> {
   // When a connection breaks, its requests end before its answers, and none tells of its end twice.
   if (response.destroyed || request.destroyed) return Promise.reject(callCancelled());
   // The client has been authenticated, and may begin.
-  if (/^100-continue$/i.test(request.headers.expect ?? '')) response.writeContinue();
+  askForBody(request, response);
   return new Promise((resolve, reject) => {
     const gathered = new GatheredBytes();
     const fail = (error: ApiError): void => {

@@ -10,6 +10,11 @@ export function hasBody(request: HttpRequest): boolean {
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 }
 
+/** Tells a client that waits for it, by "Expect: 100-continue", to send the body. */
+export function askForBody({ headers }: HttpRequest, response: HttpResponse): void {
+  if (/^100-continue$/i.test(headers.expect ?? '')) response.writeContinue();
+}
+
 const isUnread = (request: HttpRequest): boolean => !request.complete && hasBody(request);
 
 /**

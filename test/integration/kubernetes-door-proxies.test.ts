@@ -206,6 +206,18 @@ describe('a proxy', () => {
     await once(message, 'end');
   });
 
+  it('asks a client for its body that waits until it is asked', async () => {
+    answer = (message, response) => void message.pipe(response);
+    const headers = { 'content-length': '4', expect: '100-continue' };
+    const call = open(`${places()[0]}/echo`, { method: 'POST', headers });
+    call.flushHeaders();
+    await once(call, 'continue', { signal: AbortSignal.timeout(30_000) });
+    const answered = once(call, 'response');
+    call.end('body');
+    const [message] = (await answered) as [IncomingMessage];
+    expect(String((await once(message, 'data'))[0])).toBe('body');
+  });
+
   it('takes no more from the other side than its client reads', async () => {
     let sent = 0;
     const piece = Buffer.alloc(64 * 1024);

@@ -8,6 +8,7 @@ import { stopping } from '../../tunnel/forward.ts';
 import type { HttpRequest } from '../http-call.ts';
 import type { StreamWay } from '../streams/stream-route.ts';
 import type { Upgrade } from '../streams/upgrade.ts';
+import { askForBody } from '../unread-request.ts';
 import { overTls } from './over-tls.ts';
 import { answerHeaders, requestHeaders } from './proxy-headers.ts';
 import type { ProxyTarget } from './proxy-target.ts';
@@ -90,7 +91,7 @@ interface Answer {
   readonly head: Buffer;
 }
 
-function answerOf(sent: ClientRequest, { request, upgrade }: StreamWay, withinMs: number | undefined): Promise<Answer> {
+function answerOf(sent: ClientRequest, { request, response, upgrade }: StreamWay, withinMs: number | undefined): Promise<Answer> {
   let timer: NodeJS.Timeout | undefined;
   const answer = new Promise<Answer>((resolve, reject) => {
     sent.on('error', reject);
@@ -101,7 +102,10 @@ function answerOf(sent: ClientRequest, { request, upgrade }: StreamWay, withinMs
     if (upgrade) sent.on('upgrade', (message, socket, head) => resolve({ message, socket, head }));
     // An answer may come before the body has been read; then the rest of it is of no interest.
     if (upgrade) sent.end();
-    else pipeline(request, sent).catch(() => {});
+    else {
+      askForBody(request, response);
+      pipeline(request, sent).catch(() => {});
+    }
   });
   return answer.finally(() => clearTimeout(timer));
 }
