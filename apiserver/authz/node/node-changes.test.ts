@@ -75,6 +75,26 @@ test.each([
 });
 
 test.each([
+  ['labels', { app: 'web' }],
+  ['finalizers', ['example.com/stay']],
+] as const)('a node changes no %s of a pod through its status', (field, value) => {
+  const plain = { metadata: { name: 'p' } };
+  const other = { metadata: { name: 'p', [field]: value } };
+  for (const verb of ['patch-status', 'update-status'] as const) {
+    const change = access(verb, 'Pod', 'p');
+    for (const [next, previous] of [
+      [other, plain],
+      [plain, other],
+    ] as const) {
+      const sentence = `a node cannot update ${field} through pod status`;
+      expect(() => checkNodeNext(node, change, { next, previous })).toThrow(sentence);
+      checkNodeNext(admin, change, { next, previous });
+    }
+    checkNodeNext(node, change, { next: { metadata: { name: 'p', annotations: { a: 'b' } } }, previous: plain });
+  }
+});
+
+test.each([
   ['ownerReferences', [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u' }]],
   ['finalizers', ['example.com/stay']],
 ] as const)('a request for a certificate with %s is refused to nodes and to joining machines', (field, value) => {
