@@ -80,7 +80,7 @@ describe('the slice of a service', () => {
     ['has an address of the other family alone', { status: { podIP: 'fd00::1' } }],
   ])('has no pod that %s, and stands there empty', (_title, facts) => {
     const [slice, ...others] = slicesFor([podOf('p1', facts)]);
-    expect([slice?.endpoints, others]).toEqual([[], []]);
+    expect([slice?.endpoints, slice?.ports, others]).toEqual([[], [], []]);
   });
 
   it('has the address of the host for a pod on its network', () => {
@@ -180,7 +180,9 @@ describe('a change', () => {
   it('keeps one empty slice of the last that go', () => {
     const plan = decide([], slices);
     expect(writes(plan)).toEqual([0, 1, 2]);
-    expect(sizes(carriedOut(slices, plan))).toEqual([0]);
+    const left = carriedOut(slices, plan);
+    expect([sizes(left), left[0]?.ports]).toEqual([[0], []]);
+    expect(writes(decide([], left))).toEqual([0, 0, 0]);
   });
 
   it('puts back labels, owners and what stands twice', () => {

@@ -34,7 +34,7 @@ interface Group {
 /**
  * Decides with few writes: an endpoint stays in the slice where it is; what is new goes into slices that are written
  * anyway, then into the fullest one that has room for all of it, then into new ones. A service without endpoints has
- * one empty slice for each of its families, so that readers know that there are none.
+ * one empty slice without ports for each of its families, as in Kubernetes: readers know that there are none.
  */
 export function decideSlices(view: SliceView): SlicePlan<EndpointSlice> {
   const create: EndpointSlice[] = [];
@@ -53,7 +53,7 @@ export function decideSlices(view: SliceView): SlicePlan<EndpointSlice> {
   return { create, update, delete: [...gone] };
 }
 
-/** The groups of the service's pods; for a family without any an empty one. */
+/** The groups of the service's pods; for a family without any an empty one, whose ports no pod has given a number. */
 function groupsOf({ service, pods, zoneOf, rangesOf }: SliceView): Group[] {
   if (service.spec?.type === 'ExternalName') return [];
   const groups = new Map<string, Group>();
@@ -70,20 +70,15 @@ function groupsOf({ service, pods, zoneOf, rangesOf }: SliceView): Group[] {
       group.wanted.set(pod.metadata?.uid ?? '', endpointOf(service, pod, address, zoneOf(pod.spec?.nodeName ?? '')));
       groups.set(key, group);
     }
-    if (isEmpty) groups.set(family, { family, ports: numberedPorts(service), wanted: new Map() });
+    if (isEmpty) groups.set(family, { family, ports: [], wanted: new Map() });
   }
   return [...groups.values()];
 }
 
-/** The ports of a slice without endpoints: those that are the same for all pods. */
-function numberedPorts(service: Service): EndpointPort[] {
-  return portsOf(service, {});
-}
-
-/** Slices are compared by what their ports are; an empty one may get any. */
+/** Slices are compared by what their ports are; an empty one may get any, and any may be left empty. */
 function isOfGroup({ addressType, ports = [], endpoints = [] }: EndpointSlice, group: Group): boolean {
   if (addressType !== group.family) return false;
-  return equalValues(ports, group.ports) || endpoints.length === 0;
+  return equalValues(ports, group.ports) || endpoints.length === 0 || group.wanted.size === 0;
 }
 
 interface Packed {
