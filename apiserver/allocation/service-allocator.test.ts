@@ -128,7 +128,7 @@ describe('a new service', () => {
     [
       'a node port outside',
       nodePort(29_999),
-      'spec.ports[0].nodePort: invalid value 29999: is outside of the node ports of services, 30000-30003',
+      'spec.ports[0].nodePort: invalid value 29999: provided port is not in the valid range. The range of valid ports is 30000-30003',
     ],
     [
       'a node port of another',

@@ -206,7 +206,8 @@ export class ServiceAllocator implements Allocator {
 
   #whyNotPort(port: number, key: string): string | undefined {
     if (this.#ports.contains(port)) return this.#takenBy(this.#ports, port, key);
-    return `is outside of the node ports of services, ${portsText(this.#ranges.ports)}`;
+    // Kubernetes' words, by which scripts know it.
+    return `provided port is not in the valid range. The range of valid ports is ${portsText(this.#ranges.ports)}`;
   }
 
   #takenBy(pool: NumberPool, number: number, key: string): string | undefined {

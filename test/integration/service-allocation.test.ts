@@ -95,7 +95,7 @@ test('an address or port that a service names is its own, and others are told wh
     'is outside of the addresses of services, 10.60.0.0/24',
   );
   expect(await messageOf(services.create(serviceOf('other', nodePort(30_000))))).toContain(
-    'is outside of the node ports of services, 31000-31009',
+    'provided port is not in the valid range. The range of valid ports is 31000-31009',
   );
   await services.delete(key('named'));
   await services.create(serviceOf('other', { ...nodePort(31_005), clusterIP }));
