@@ -11,7 +11,7 @@ export interface UndiscoveredVersion__Input {
    */
   'groupVersion'?: (string);
   /**
-   * Why.
+   * Why that is.
    */
   'message'?: (string);
 }
@@ -25,7 +25,7 @@ export interface UndiscoveredVersion {
    */
   'groupVersion'?: (string);
   /**
-   * Why.
+   * Why that is.
    */
   'message'?: (string);
 }
