@@ -40,10 +40,12 @@ export function runLoops(
  */
 export async function startGroups(
   options: Omit<CustomKindsOptions, 'now'>,
+  { checksNoPolicyTypes }: Pick<ServerOptions, 'checksNoPolicyTypes'>,
   signal: AbortSignal,
 ): Promise<{ readonly ended: readonly Promise<void>[] }> {
   const keepKinds = await new CustomKinds({ ...options, now: () => new Date() }).begin(signal);
   const ended = [keepKinds()];
   const keepServices = await new LocalServices(options).begin(signal);
-  return { ended: [...ended, keepServices(), runTypeChecking(options.registry, options.log, signal)] };
+  if (!checksNoPolicyTypes) ended.push(runTypeChecking(options.registry, options.log, signal));
+  return { ended: [...ended, keepServices()] };
 }

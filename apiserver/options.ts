@@ -67,6 +67,8 @@ export interface ServerOptions {
   readonly tls?: Partial<TlsOptions> | undefined;
   /** For tests: other kinds, smaller bounds. */
   readonly kinds?: readonly Kind[];
+  /** Without what the server writes into the status of policies after their writes. */
+  readonly checksNoPolicyTypes?: boolean;
   readonly ring?: Partial<RingBounds>;
   readonly watchLimits?: Partial<WatchLimits>;
   readonly keepalive?: Keepalive;
