@@ -39,13 +39,13 @@ export function runLoops(
  * types of kinds; resolves when the kinds of before the start are served, and objects that were missing are written.
  */
 export async function startGroups(
-  options: Omit<CustomKindsOptions, 'now'>,
-  { checksNoPolicyTypes }: Pick<ServerOptions, 'checksNoPolicyTypes'>,
+  custom: Omit<CustomKindsOptions, 'now' | 'log'>,
+  { log, checksNoPolicyTypes }: Pick<ServerOptions, 'log' | 'checksNoPolicyTypes'>,
   signal: AbortSignal,
 ): Promise<{ readonly ended: readonly Promise<void>[] }> {
-  const keepKinds = await new CustomKinds({ ...options, now: () => new Date() }).begin(signal);
+  const keepKinds = await new CustomKinds({ ...custom, log, now: () => new Date() }).begin(signal);
   const ended = [keepKinds()];
-  const keepServices = await new LocalServices(options).begin(signal);
-  if (!checksNoPolicyTypes) ended.push(runTypeChecking(options.registry, options.log, signal));
+  const keepServices = await new LocalServices({ ...custom, log }).begin(signal);
+  if (!checksNoPolicyTypes) ended.push(runTypeChecking(custom.registry, log, signal));
   return { ended: [...ended, keepServices()] };
 }

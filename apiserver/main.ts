@@ -60,8 +60,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
     loops.push(feed.ended, ...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     await ensureObjects(registry, options.controllerRules);
     loops.push(...(await keepServiceAddresses({ registry, allocator }, options, inner.signal)));
-    const custom = { registry, log, addKind, removeKind, targetOf: webhookTargets.of };
-    const groups = await startGroups(custom, options, inner.signal);
+    const groups = await startGroups({ registry, addKind, removeKind, targetOf: webhookTargets.of }, options, inner.signal);
     loops.push(...groups.ended, runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
     await listenUntil({
       options: { ...options, metrics },
