@@ -5,6 +5,7 @@ import { controllersLease, defaultSchedulerName, namespaces } from '../../api/me
 import { checkStorage } from '../calls/health-page.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { CallContext } from '../verbs/call-context.ts';
+import { textColumns } from './column-descriptions.ts';
 import type { IncludeObject } from './object-forms.ts';
 import { listOptionsOf } from './read-query.ts';
 import { selected } from './resource-metrics.ts';
@@ -105,9 +106,7 @@ async function whyNoStore({ storage }: Registry): Promise<string | undefined> {
 type Document = ComponentStatus | { readonly metadata: object; readonly items: readonly ComponentStatus[] };
 
 const META = 'meta.k8s.io/v1';
-const columns = ['Name', 'Status', 'Message', 'Error'].map((name, index) => ({
-  ...{ name, type: 'string', format: index === 0 ? 'name' : '', description: '', priority: 0 },
-}));
+const columns = textColumns('Name', 'Status', 'Message', 'Error');
 
 function tableOf(document: Document, include: IncludeObject): object {
   const [items, metadata] = 'items' in document ? [document.items, document.metadata] : [[document], {}];

@@ -1,4 +1,5 @@
 import { parseQuantity } from '../../api/meta/quantity.ts';
+import { textColumns } from './column-descriptions.ts';
 import type { IncludeObject } from './object-forms.ts';
 import { usageTexts } from './resource-metrics.ts';
 
@@ -17,9 +18,7 @@ interface MetricsItem {
 /** NodeMetrics or PodMetrics, one or a list. */
 export type MetricsDocument = MetricsItem | { readonly metadata: object; readonly items: readonly MetricsItem[] };
 
-const columns = ['Name', 'CPU', 'Memory', 'Window'].map((name, index) => ({
-  ...{ name, type: 'string', format: index === 0 ? 'name' : '', description: '', priority: 0 },
-}));
+const columns = textColumns('Name', 'CPU', 'Memory', 'Window');
 const META = 'meta.k8s.io/v1';
 
 /** What is used as a table, as metrics-server shows it: of a pod, what all its containers use. */

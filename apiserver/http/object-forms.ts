@@ -14,6 +14,7 @@ import type { ObjectForm } from '../verbs/object-format.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { BookmarkMetadata } from '../watch/event-format.ts';
 import { metadataBytes } from '../watch/stamp-resource-version.ts';
+import { columnDescription } from './column-descriptions.ts';
 import type { StatusObject } from './status-object.ts';
 
 /** What of an object a table shows beside its cells. */
@@ -145,8 +146,9 @@ function partialOf({ metadata = {} }: ApiObject): JsonObject {
   };
 }
 
-function tableHead({ columns }: Kind, metadata: JsonObject, withColumns: boolean): JsonObject {
-  const columnDefinitions = columns.map(({ name, type, priority, description = '', format = '' }, index) => ({
+function tableHead(kind: Kind, metadata: JsonObject, withColumns: boolean): JsonObject {
+  const described = isCustom(kind) ? () => '' : columnDescription;
+  const columnDefinitions = kind.columns.map(({ name, type, priority, description = described(name), format = '' }, index) => ({
     name: titled(name),
     type: type === 'integer' ? 'integer' : 'string',
     format: index === 0 ? 'name' : format,

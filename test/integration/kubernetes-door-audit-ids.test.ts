@@ -99,10 +99,11 @@ it('an answer of a deprecated version of a custom kind says so, whatever is aske
 it('the columns of a table say what they show', async () => {
   const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
   const { json } = await ask(maps, { headers: { accept } });
-  const [name, , age] = json.columnDefinitions;
-  expect([name.format, name.description, age.description]).toEqual([
+  const [name, data, age] = json.columnDefinitions;
+  expect([name.format, name.description, data.description, age.description]).toEqual([
     'name',
     "The object's name, once in its namespace and kind; never changes.",
+    'How many entries the object holds.',
     'When the object was made.',
   ]);
 });
