@@ -11,11 +11,17 @@ export function listOptionsOf(query: Query): ListOptions {
     resourceVersion: text(query, 'resourceVersion'),
     resourceVersionMatch: text(query, 'resourceVersionMatch'),
     continue: text(query, 'continue'),
-    limit: integer(query, 'limit'),
+    limit: limitOf(query),
     timeoutSeconds: integer(query, 'timeoutSeconds'),
     allowWatchBookmarks: flag(query, 'allowWatchBookmarks'),
     sendInitialEvents: flag(query, 'sendInitialEvents'),
   });
+}
+
+/** As in Kubernetes, a limit below 1 is none. */
+function limitOf(query: Query): number | undefined {
+  const limit = integer(query, 'limit');
+  return limit !== undefined && limit < 0 ? undefined : limit;
 }
 
 export function getOptionsOf(query: Query): Pick<GetRequest, 'resourceVersion'> {

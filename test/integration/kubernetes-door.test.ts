@@ -140,6 +140,12 @@ describe('a list', () => {
     expect(new Set(all.map(({ metadata }) => metadata.name)).size).toBe(all.length);
   });
 
+  it('with a negative limit is whole, as in Kubernetes', async () => {
+    const { code, json } = await ask(`${bulky}?limit=-1`);
+    expect([code, json.metadata.continue]).toEqual([200, undefined]);
+    expect(json.items).toHaveLength((await ask(bulky)).json.items.length);
+  });
+
   it('is a table for those who ask for one', async () => {
     const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
     const { json } = await ask('/api/v1/namespaces', { headers: { accept } });
