@@ -1,3 +1,4 @@
+import { ApiError } from '../errors/api-error.ts';
 import { badRequest } from '../errors/constructors.ts';
 import { shortened } from '../errors/violations.ts';
 import { isTooDeep, tooDeepText } from './json-depth.ts';
@@ -17,13 +18,16 @@ export type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: string }
   | { readonly op: 'move' | 'copy'; readonly path: string; readonly from: string };
 
-/** Reads a list of operations; throws INVALID_ARGUMENT that names the operation by its number. */
+/**
+ * Reads a list of operations; throws INVALID_ARGUMENT that names the operation by its number. As in Kubernetes, what is
+ * no list of objects is a bad request, and an operation that cannot be carried out is invalid.
+ */
 export function parseJsonPatch(patch: Json): JsonPatchOperation[] {
   if (!Array.isArray(patch)) throw badRequest('cannot patch: a JSON patch is a list of operations');
-  if (patch.length > maxOperations) throw badRequest(`cannot patch: more than ${maxOperations} operations`);
+  if (patch.length > maxOperations) throw tooMany(patch.length);
   return patch.map((each, at) => {
-    const wrong = (why: string): Error => badRequest(`cannot patch: operation ${at}: ${why}`);
-    if (!isJsonObject(each)) throw wrong('is no object');
+    if (!isJsonObject(each)) throw badRequest(`cannot patch: operation ${at}: is no object`);
+    const wrong = (why: string): Error => refused(`operation ${at}: ${why}`);
     const { op, path, from, value } = each;
     if (typeof path !== 'string' || !/^(\/|$)/.test(path)) throw wrong('path must be "" or begin with "/"');
     switch (op) {
@@ -44,6 +48,19 @@ export function parseJsonPatch(patch: Json): JsonPatchOperation[] {
   });
 }
 
+function tooMany(count: number): ApiError {
+  const message = `Request entity too large: The allowed maximum operations in a JSON patch is ${maxOperations}, got ${count}`;
+  return new ApiError('INVALID_ARGUMENT', 'RequestEntityTooLarge', `cannot patch: more than ${maxOperations} operations`, {
+    parts: { of: 'text', message },
+  });
+}
+
+/** Kubernetes' reason and words, by which controllers know that their test has failed. */
+function refused(why: string): ApiError {
+  const message = `the server rejected our request due to an error in our request: ${why}`;
+  return badRequest(`cannot patch: ${why}`, [], { of: 'text', message, reason: 'Invalid' });
+}
+
 /**
  * Does all operations in order on a copy. Throws INVALID_ARGUMENT for a path that is not there, a test that fails, and
  * for too much work or depth.
@@ -56,10 +73,7 @@ export function applyJsonPatch(target: Json, operations: readonly JsonPatchOpera
       result = applyOne(result, operation, work);
     } catch (error) {
       const where = `operation ${at} (${operation.op} ${shortened(operation.path, shownPath)})`;
-      const why = `${where}: ${(error as Error).message}`;
-      // Kubernetes' reason and words, by which controllers know that their test has failed.
-      const message = `the server rejected our request due to an error in our request: ${why}`;
-      throw badRequest(`cannot patch: ${why}`, [], { of: 'text', message, reason: 'Invalid' });
+      throw refused(`${where}: ${(error as Error).message}`);
     }
   });
   if (isTooDeep(result)) throw badRequest(`cannot patch: the result ${tooDeepText}`);

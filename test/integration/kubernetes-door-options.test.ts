@@ -72,6 +72,24 @@ it('a JSON patch whose test fails is invalid, in the words that controllers look
 });
 
 it.each([
+  ['an unknown operation', [{ op: 'merge', path: '/a' }], 422, 'Invalid', /^the server rejected our request .*op must be add/],
+  ['an operation without a path', [{ op: 'remove' }], 422, 'Invalid', /path must be/],
+  ['a copy from nowhere', [{ op: 'copy', path: '/a' }], 422, 'Invalid', /copy needs from/],
+  ['what is no operation', [1], 400, 'BadRequest', /operation 0: is no object/],
+  ['no list', { op: 'remove', path: '/a' }, 400, 'BadRequest', /is a list of operations/],
+  [
+    'too many operations',
+    Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'ConfigMap' })),
+    ...[413, 'RequestEntityTooLarge'],
+    /^Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001$/,
+  ],
+])('a JSON patch with %s is refused as in Kubernetes', async (_, body, code, reason, message) => {
+  const answer = await ask(`${maps}/a`, { method: 'PATCH', body, headers: typed('json-patch+json') });
+  expect([answer.code, answer.json.reason]).toEqual([code, reason]);
+  expect(answer.json.message).toMatch(message);
+});
+
+it.each([
   ['an account', { serviceAccountName: 'none' }, /^error looking up service account default\/none: /],
   ['a class of priority', { priorityClassName: 'none' }, /^no PriorityClass with name none was found$/],
   ['a class of runtime', { runtimeClassName: 'none' }, /^pod rejected: RuntimeClass "none" not found/],
