@@ -1,7 +1,7 @@
 import { failedPrecondition, invalid } from '../../api/errors/index.ts';
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '../../api/generated/types.ts';
 import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
-import { resourceOf } from '../../api/kinds/identity.ts';
+import { groupOf, resourceOf } from '../../api/kinds/identity.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import type { Json } from '../../api/meta/merge-patch.ts';
 import type { Admission } from '../admission/admission.ts';
@@ -20,7 +20,9 @@ export function definitionRules(readDefinition: DefinitionReader): Admission {
       const definition = await readDefinition(name);
       if (!definition?.metadata?.deletionTimestamp) return;
       const why = `cannot create ${kind.singular} "${object.metadata?.name ?? ''}": the kind is being deleted`;
-      throw failedPrecondition('KindTerminating', why, { kind: 'CustomResourceDefinition', name });
+      const subject = { kind: kind.kind, group: groupOf(kind.apiVersion), resource: kind.plural };
+      const message = 'create not allowed while custom resource definition is terminating';
+      throw failedPrecondition('KindTerminating', why, subject, { of: 'text', message, reason: 'MethodNotAllowed' });
     },
     async update(kind, next, previous) {
       if (isKind(kind, 'CustomResourceDefinition')) await checkSchemas(next, previous);

@@ -255,7 +255,7 @@ describe('a custom kind', () => {
     await until('the objects are deleted', async () => (await objects.get(kind, at('old'))).metadata !== undefined);
     await until('it is being deleted', async () => condition(await read(), 'Terminating')?.status === 'True');
     await expect(objects.create(kind, cronTab('new'), { namespace: 'default' })).rejects.toMatchObject({
-      code: 'FAILED_PRECONDITION',
+      ...{ code: 'FAILED_PRECONDITION', message: expect.stringContaining('the kind is being deleted') },
     });
     await objects.patch(kind, at('old'), { metadata: { finalizers: null } });
     await until('the definition is gone', () =>

@@ -92,6 +92,21 @@ describe('a body', () => {
     expect((await post(`${inDefault}/configmaps`, map)).json.message).toContain('metadata.finalizers[0]: Invalid value');
   });
 
+  it('of a custom kind that is being deleted is not allowed', async () => {
+    const path = '/apis/stable.example.com/v1/namespaces/default/crontabs';
+    const tab = (name: string) => ({ metadata: { name, finalizers: ['example.com/x'] }, spec: { cronSpec: '* * * * *' } });
+    await post(path, tab('stays'));
+    await ask('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/crontabs.stable.example.com', { method: 'DELETE' });
+    const { code, json } = await post(path, tab('late'));
+    expect([code, json]).toMatchObject([
+      405,
+      {
+        ...{ reason: 'MethodNotAllowed', details: { group: 'stable.example.com', kind: 'crontabs' } },
+        message: 'create not allowed while custom resource definition is terminating',
+      },
+    ]);
+  });
+
   it('with a resourceVersion is no new object, and one that is no number is invalid', async () => {
     const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'versioned', resourceVersion: '5' } };
     const made = await post(`${inDefault}/configmaps`, map);
