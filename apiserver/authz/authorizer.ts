@@ -140,6 +140,7 @@ export class Authorizer {
   private questions(identity: Identity): RoleQuestions {
     return {
       user: identity.user,
+      groups: identity.groups,
       held: this.index.rulesOf(identity),
       may: (access) => this.may(identity, access),
       rulesOfRole: (namespace, roleRef) => this.index.rulesOfRole(namespace, roleRef),

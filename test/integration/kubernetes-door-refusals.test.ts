@@ -180,6 +180,34 @@ describe('a path', () => {
   });
 });
 
+it('a role with more than its writer holds is forbidden in the words that programs look for', async () => {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const rules = [
+    { apiGroups: [apiGroup], resources: ['clusterroles', 'clusterrolebindings'], verbs: ['create'] },
+    { apiGroups: [''], resources: ['pods'], verbs: ['get'] },
+  ];
+  const large = { metadata: { name: 'large' }, rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] }] };
+  const bindingOf = (name: string) => ({
+    ...{ metadata: { name }, subjects: [{ kind: 'User', name: 'rita', apiGroup }] },
+    roleRef: { apiGroup, kind: 'ClusterRole', name },
+  });
+  await post(`${rbac}/clusterroles`, { metadata: { name: 'writer' }, rules });
+  await post(`${rbac}/clusterrolebindings`, bindingOf('writer'));
+  const headers = { 'impersonate-user': 'rita', 'impersonate-group': 'team' };
+  const asRita = (resource: string, body: object) => ask(`${rbac}/${resource}`, { method: 'POST', body, headers });
+  const forbidden = (resource: string) => [
+    ...[403, 'Forbidden'],
+    `${resource}.rbac.authorization.k8s.io "large" is forbidden: user "rita" (groups=["team" "system:authenticated"]) ` +
+      'is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["pods"], Verbs:["list"]}',
+  ];
+  const refused = await asRita('clusterroles', large);
+  expect(told(refused)).toEqual(forbidden('clusterroles'));
+  expect(refused.json.details).toEqual({ name: 'large', group: apiGroup, kind: 'clusterroles' });
+  await post(`${rbac}/clusterroles`, large);
+  expect(told(await asRita('clusterrolebindings', bindingOf('large')))).toEqual(forbidden('clusterrolebindings'));
+});
+
 describe('a review', () => {
   const authorization = '/apis/authorization.k8s.io/v1';
   const asked = (kind: string, spec: object, metadata: object = {}) => ({

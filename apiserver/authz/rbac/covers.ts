@@ -21,6 +21,37 @@ export function missingRules(held: RuleSet, wanted: readonly PolicyRule[], names
   });
 }
 
+/**
+ * What is missing of rules, as Kubernetes tells it: the verbs on each resource that are not held, and paths one by one.
+ * Rules of more than all the parts that are checked stay as they are.
+ */
+export function missingParts(held: RuleSet, rules: readonly PolicyRule[], namespace: string): PolicyRule[] {
+  const found = new Map<string, PolicyRule & { readonly verbs: string[] }>();
+  const missing = missingRules(held, rules, namespace);
+  if (missing.reduce((sum, rule) => sum + partsOf(rule), 0) > MAX_PARTS) return missing;
+  for (const part of missing.flatMap(singleParts)) {
+    if (missingRules(held, [part], namespace).length === 0) continue;
+    const { verbs = [], ...about } = part;
+    const key = JSON.stringify(part.nonResourceURLs ? part : about);
+    const known = found.get(key);
+    if (known === undefined) found.set(key, { ...about, verbs: [...verbs] });
+    else known.verbs.push(...verbs.filter((verb) => !known.verbs.includes(verb)));
+  }
+  return [...found.values()];
+}
+
+function singleParts(rule: PolicyRule): PolicyRule[] {
+  const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
+  const names = resourceNames.length > 0 ? resourceNames.map((name) => ({ resourceNames: [name] })) : [{}];
+  const abouts: PolicyRule[] = [
+    ...apiGroups.flatMap((group) =>
+      resources.flatMap((resource) => names.map((name) => ({ apiGroups: [group], resources: [resource], ...name }))),
+    ),
+    ...nonResourceURLs.map((path) => ({ nonResourceURLs: [path] })),
+  ];
+  return abouts.flatMap((about) => verbs.map((verb) => ({ ...about, verbs: [verb] })));
+}
+
 function partsOf({ verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): number {
   return verbs.length * (apiGroups.length * resources.length * Math.max(resourceNames.length, 1) + nonResourceURLs.length);
 }

@@ -76,7 +76,8 @@ describe('a user with a few rights', () => {
     create('ClusterRole', withRules(rule('get pods')));
     create('Role', withRules(rule('get pods')), 'default');
     expect(() => create('ClusterRole', withRules(rule('get secrets')))).toThrow(
-      'user "anna" cannot give the cluster role "x" what the user does not hold: get of secrets',
+      'cannot write the cluster role "x": user "anna" (groups=[]) is attempting to grant RBAC permissions not currently held:\n' +
+        '{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}',
     );
     expect(() => create('Role', withRules(rule('* *')), 'default')).toThrow('the role "x"');
     expect(() =>
@@ -88,6 +89,37 @@ describe('a user with a few rights', () => {
     change('Role', withRules(), large, 'default');
   });
 
+  it('is told what of the rules is missing, within bounds', () => {
+    const { create } = world();
+    const mixed = [
+      rule('get,delete,watch pods,secrets'),
+      rule('get,list configmaps', { resourceNames: ['a', 'c'] }),
+      { verbs: ['get', 'post'], nonResourceURLs: ['/x'] },
+    ];
+    expect(() => create('ClusterRole', withRules(...mixed))).toThrow(
+      [
+        'held:',
+        '{APIGroups:[""], Resources:["configmaps"], ResourceNames:["a"], Verbs:["list"]}',
+        '{APIGroups:[""], Resources:["configmaps"], ResourceNames:["c"], Verbs:["get" "list"]}',
+        '{APIGroups:[""], Resources:["pods"], Verbs:["delete" "watch"]}',
+        '{APIGroups:[""], Resources:["secrets"], Verbs:["get" "delete" "watch"]}',
+        '{NonResourceURLs:["/x"], Verbs:["get"]}',
+        '{NonResourceURLs:["/x"], Verbs:["post"]}',
+      ].join('\n'),
+    );
+    const resources = Array.from({ length: 10_001 }, (_, i) => `r${i}`);
+    const longest = (verbs: string[]): string => {
+      try {
+        create('ClusterRole', withRules({ verbs, apiGroups: [''], resources }));
+      } catch (error) {
+        return (error as Error).message;
+      }
+      return '';
+    };
+    for (const verbs of [['get'], []]) expect(longest(verbs).length).toBeLessThan(4_000);
+    expect(longest(['get'])).toMatch(/r0" .*\.\.\.$/s);
+  });
+
   it('gives no cluster role labels, by which it becomes part of others, unless it holds what is in it', () => {
     const { change } = world();
     const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
@@ -95,14 +127,16 @@ describe('a user with a few rights', () => {
     const large = withRules(rule('get secrets'));
     change('ClusterRole', { ...small, metadata: { labels } }, small);
     change('ClusterRole', { ...large, metadata: { annotations: { a: 'b' } } }, large);
-    expect(() => change('ClusterRole', { ...large, metadata: { labels } }, large)).toThrow('get of secrets');
+    expect(() => change('ClusterRole', { ...large, metadata: { labels } }, large)).toThrow('Resources:["secrets"]');
     world(rbac('escalate', 'clusterroles')).change('ClusterRole', { ...large, metadata: { labels } }, large);
   });
 
   it('cannot have rules chosen by labels without holding everything', () => {
     const { create } = world();
     const chosen = { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] } } as ApiObject;
-    expect(() => create('ClusterRole', chosen)).toThrow('what the user does not hold');
+    expect(() => create('ClusterRole', chosen)).toThrow(
+      '{APIGroups:["*"], Resources:["*"], Verbs:["*"]}\n{NonResourceURLs:["*"], Verbs:["*"]}',
+    );
     world(rule('* *', { apiGroups: ['*'] }), { verbs: ['*'], nonResourceURLs: ['*'] }).create('ClusterRole', chosen);
   });
 
@@ -115,7 +149,8 @@ describe('a user with a few rights', () => {
       ['RoleBinding', 'default'],
     ] as const) {
       expect(() => create(kind, binding('large'), namespace)).toThrow(
-        'user "anna" cannot grant the ClusterRole "large": the user does not hold get of secrets',
+        'cannot grant the ClusterRole "large": user "anna" (groups=[]) is attempting to grant RBAC permissions not currently ' +
+          'held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}',
       );
       expect(() => create(kind, binding('nothing'), namespace)).toThrow('there is no such role');
       expect(() => change(kind, binding('large', 'ClusterRole', 'anna'), binding('large'), namespace)).toThrow();

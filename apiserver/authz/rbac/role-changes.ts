@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import { permissionDenied } from '../../../api/errors/index.ts';
+import { type ApiError, permissionDenied } from '../../../api/errors/index.ts';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, RoleBinding } from '../../../api/generated/types.ts';
 import type { ApiObject } from '../../../api/kinds/kind.ts';
 import type { Access } from '../attributes.ts';
-import { missingRules } from './covers.ts';
+import { missingParts, missingRules } from './covers.ts';
 import type { RuleSet } from './rule-set.ts';
 
 /** The authorizer's data about a user that writes a role or a binding. */
 export interface RoleQuestions {
   readonly user: string;
+  readonly groups: readonly string[];
   readonly held: RuleSet;
   readonly may: (access: Access) => boolean;
   readonly rulesOfRole: (namespace: string, roleRef: { kind?: string; name?: string }) => readonly PolicyRule[] | undefined;
@@ -39,9 +40,7 @@ function checkRole(ask: RoleQuestions, access: Access, next: ClusterRole, previo
   const wanted = chooses ? everything : (next.rules ?? []);
   const missing = missingRules(ask.held, wanted, access.namespace);
   if (missing.length === 0 || ask.may({ ...access, verb: 'escalate' })) return;
-  throw permissionDenied(
-    `user "${ask.user}" cannot give the ${wordOf(access)} "${access.name}" what the user does not hold: ${missing.map(ruleText).join('; ')}`,
-  );
+  throw escalation(ask, access, `cannot write the ${wordOf(access)} "${access.name}"`, missing);
 }
 
 function checkBinding(
@@ -60,14 +59,35 @@ function checkBinding(
   const rules = ask.rulesOfRole(access.namespace, { kind, name });
   const missing = rules && missingRules(ask.held, rules, access.namespace);
   if (missing?.length === 0) return;
-  const why = missing ? `the user does not hold ${missing.map(ruleText).join('; ')}` : 'there is no such role';
-  throw permissionDenied(`user "${ask.user}" cannot grant the ${kind} "${name}": ${why}`);
+  if (missing) throw escalation(ask, access, `cannot grant the ${kind} "${name}"`, missing);
+  throw permissionDenied(`user "${ask.user}" cannot grant the ${kind} "${name}": there is no such role`);
+}
+
+/** In Kubernetes' words, which programs look for. */
+function escalation({ user, groups, held }: RoleQuestions, access: Access, what: string, missing: PolicyRule[]): ApiError {
+  const parts = [...new Set(missingParts(held, missing, access.namespace).map(ruleText))].sort();
+  const who = `user ${JSON.stringify(user)} (groups=${quoted(groups)})`;
+  const why = `${who} is attempting to grant RBAC permissions not currently held:\n${bounded(parts.join('\n'))}`;
+  const { kind, namespace, name } = access;
+  return permissionDenied(`${what}: ${why}`, { of: 'forbidden', why, subject: { kind, namespace, name } });
 }
 
 const wordOf = ({ kind }: Access): string => (kind === 'Role' ? 'role' : 'cluster role');
 
-/** A rule in a few words: "get, list of pods, pods/log". */
-function ruleText({ verbs = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): string {
-  const names = resourceNames.length > 0 ? ` called ${resourceNames.join(', ')}` : '';
-  return `${verbs.join(', ')} of ${[...resources, ...nonResourceURLs].join(', ')}${names}`.slice(0, 300);
+/** What travels in the header of an answer over gRPC. */
+const MOST_CHARACTERS = 3_000;
+
+const bounded = (text: string): string => (text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}...` : text);
+
+/** As Go prints a list of texts: `["a" "b"]`. */
+const quoted = (texts: readonly string[]): string => `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`;
+
+/** A rule as Kubernetes shows it: `{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`. */
+function ruleText({ apiGroups, resources, nonResourceURLs, resourceNames, verbs }: PolicyRule): string {
+  const shown = [
+    ...[['APIGroups', apiGroups] as const, ['Resources', resources] as const, ['NonResourceURLs', nonResourceURLs] as const],
+    ...[['ResourceNames', resourceNames] as const, ['Verbs', verbs] as const],
+  ];
+  const fields = shown.flatMap(([name, texts = []]) => (texts.length > 0 ? [`${name}:${quoted(texts)}`] : []));
+  return `{${fields.join(', ')}}`;
 }
