@@ -1,11 +1,12 @@
 import { nameColumn } from '../../api/kinds/cells.ts';
 
 /**
- * What the columns of Berth's tables show, by their names; names, ages and the columns of custom kinds describe
- * themselves (`Column.description`).
+ * What the columns of Berth's tables show, by their names; ages and the columns of custom kinds describe themselves
+ * (`Column.description`).
  */
 const descriptions: Readonly<Record<string, string>> = {
   ...{
+    NAME: nameColumn.description ?? '',
     STATUS: 'The state of the object, in a word or two.',
     TYPE: 'The type of the object.',
     REASON: 'Why the object is in this state, in one word.',
@@ -155,10 +156,10 @@ export const columnDescription = (name: string): string => (Object.hasOwn(descri
 
 /** The columns of texts of a table that is made without a kind; the first is the name. */
 export const textColumns = (...names: readonly string[]): readonly object[] =>
-  names.map((name, index) => {
-    const description = name === 'Name' ? nameColumn.description : columnDescription(name.toUpperCase());
-    return { name, type: 'string', format: index === 0 ? 'name' : '', description, priority: 0 };
-  });
+  names.map((name, index) => ({
+    ...{ name, type: 'string', format: index === 0 ? 'name' : '' },
+    ...{ description: columnDescription(name.toUpperCase()), priority: 0 },
+  }));
 
 /** The names that have a description. */
 export const describedColumns: readonly string[] = Object.keys(descriptions);
