@@ -37,6 +37,24 @@ export function otherUid(subject: ErrorSubject, found: string | undefined, wante
   return conflict(subject, why, `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found ?? ''}`);
 }
 
+/** What the caller of a delete said of the object it means, and what the object has. */
+export interface UnmetPrecondition {
+  readonly field: 'uid' | 'resourceVersion';
+  readonly wanted: string;
+  readonly found: string;
+}
+
+/** A delete of another object, or another version of it, than it names. Kubernetes calls these objects by their kind. */
+export function unmetPrecondition(subject: ErrorSubject, { field, wanted, found }: UnmetPrecondition): ApiError {
+  const isUid = field === 'uid';
+  const [word, guess] = isUid ? ['UID', 'deleted and then recreated'] : ['ResourceVersion', 'modified'];
+  const inKubernetes = `the ${word} in the precondition (${wanted}) does not match the ${word} in record (${found}). The object might have been ${guess}`;
+  const why = isUid
+    ? `the uid is ${found}, not ${wanted}: the object was deleted and made again`
+    : `the version is ${found}, not ${wanted}: read it again and repeat the deletion`;
+  return conflict({ ...subject, resource: subject.kind ?? '' }, why, inKubernetes);
+}
+
 /** The object breaks rules; all of them are listed. */
 export function invalid(subject: ErrorSubject, violations: readonly FieldViolation[], parts?: ErrorParts): ApiError {
   const list = violations.map(({ field, description }) => (field === '' ? description : `${field}: ${description}`)).join('; ');

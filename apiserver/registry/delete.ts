@@ -1,4 +1,4 @@
-import { badRequest, otherUid, permissionDenied } from '../../api/errors/index.ts';
+import { badRequest, permissionDenied, unmetPrecondition } from '../../api/errors/index.ts';
 import type { DeleteOptions, ObjectMeta } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import { isSystemPriorityClass } from '../../api/kinds/priority-class/system.ts';
@@ -9,7 +9,7 @@ import { cloneObject } from './clone-object.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import { hasGenerations, hasSpecFinalizers } from './metadata.ts';
 import type { StoreResult } from './store-values.ts';
-import type { WriteContext } from './write-context.ts';
+import type { Current, WriteContext } from './write-context.ts';
 
 /** What becomes of the dependents, and the finalizer that keeps the object until that has happened. */
 const PROPAGATIONS: Readonly<Record<string, string | undefined>> = {
@@ -32,14 +32,13 @@ export async function deleteObject(
 ): Promise<StoreResult> {
   checkDelete(store, at, options);
   let isRemoved = false;
-  const compute = (previous: AnyObject): AnyObject | 'remove' => {
-    checkPreconditions(store, at, options, previous);
+  const compute = (previous: AnyObject, { revision }: Current): AnyObject | 'remove' => {
+    checkPreconditions(store, at, options, { previous, revision });
     const next = decideDelete(store, options, previous);
     isRemoved = next === 'remove';
     return next;
   };
-  const resourceVersion = options.preconditions?.resourceVersion;
-  const bytes = await store.change(at, { context, verb: 'delete', resourceVersion, compute });
+  const bytes = await store.change(at, { context, verb: 'delete', compute });
   return { bytes, warnings: [], isRemoved };
 }
 
@@ -65,11 +64,13 @@ export function checkPreconditions(
   store: KindStore,
   at: ObjectName,
   { preconditions }: DeleteOptions,
-  previous: AnyObject,
+  { previous, revision }: { readonly previous: AnyObject; readonly revision: number },
 ): void {
-  const uid = previous.metadata?.uid;
-  if (!preconditions?.uid || preconditions.uid === uid) return;
-  throw otherUid(store.subject(at), uid, preconditions.uid);
+  const found = { uid: previous.metadata?.uid ?? '', resourceVersion: String(revision) };
+  for (const field of ['uid', 'resourceVersion'] as const) {
+    const wanted = preconditions?.[field];
+    if (wanted && wanted !== found[field]) throw unmetPrecondition(store.subject(at), { field, wanted, found: found[field] });
+  }
 }
 
 export function decideDelete(store: KindStore, options: DeleteOptions, previous: AnyObject): AnyObject | 'remove' {

@@ -1,4 +1,4 @@
-import { ApiError, conflict, failedPrecondition, invalid, notFound, outdated } from '../../api/errors/index.ts';
+import { ApiError, conflict, failedPrecondition, invalid, notFound } from '../../api/errors/index.ts';
 import { required } from '../../api/errors/violations.ts';
 import type { DeleteOptions, Eviction, Pod, PodDisruptionBudget } from '../../api/generated/types.ts';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
@@ -11,7 +11,7 @@ import type { AnyObject } from './any-object.ts';
 import { checkDelete, checkPreconditions, decideDelete } from './delete.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import type { StoreResult } from './store-values.ts';
-import type { WriteContext } from './write-context.ts';
+import type { Current, WriteContext } from './write-context.ts';
 
 const EVICTION = { apiVersion: 'policy/v1', kind: 'Eviction', message: 'berth.policy.v1.Eviction' };
 
@@ -72,8 +72,7 @@ async function ask(deps: EvictDeps, at: ObjectName, options: DeleteOptions, cont
   const entry = await pods.read(at);
   if (!entry) throw notFound(pods.subject(at));
   const pod = pods.cache.decoder.decode(entry) as Pod;
-  checkVersion(pods, at, options, entry.revision);
-  checkPreconditions(pods, at, options, pod as AnyObject);
+  checkPreconditions(pods, at, options, { previous: pod as AnyObject, revision: entry.revision });
   if (isBeyondBudgets(pod)) return 'beyond';
   const budget = await budgetOf(budgets, at, pod);
   if (budget === undefined) return 'unbudgeted';
@@ -91,12 +90,6 @@ async function ask(deps: EvictDeps, at: ObjectName, options: DeleteOptions, cont
     compute,
   });
   return permission;
-}
-
-function checkVersion(pods: KindStore, at: ObjectName, { preconditions }: DeleteOptions, revision: number): void {
-  const wanted = preconditions?.resourceVersion;
-  if (wanted && wanted !== String(revision))
-    throw outdated(pods.subject(at), `the version is ${revision}, not ${wanted}: read it again and repeat the eviction`);
 }
 
 async function budgetOf(budgets: KindStore, { namespace }: ObjectName, pod: Pod): Promise<ObjectName | undefined> {
@@ -129,15 +122,14 @@ interface Evicted {
 }
 
 async function deleteEvicted(pods: KindStore, { at, options, permission }: Evicted, context: WriteContext): Promise<StoreResult> {
-  const compute = (previous: AnyObject): AnyObject | 'remove' => {
-    checkPreconditions(pods, at, options, previous);
+  const compute = (previous: AnyObject, { revision }: Current): AnyObject | 'remove' => {
+    checkPreconditions(pods, at, options, { previous, revision });
     const pod = previous as Pod;
     if (permission === 'beyond' && !isBeyondBudgets(pod)) throw changedMeanwhile;
     if (permission === 'unready' && isPodReady(pod)) throw changedMeanwhile;
     return decideDelete(pods, options, withTarget(pod, pods.origin().now) as AnyObject);
   };
-  const resourceVersion = options.preconditions?.resourceVersion;
-  const change = { context, verb: 'delete', resourceVersion, compute, isAdmitted: true };
+  const change = { context, verb: 'delete', compute, isAdmitted: true };
   return { bytes: await pods.change(at, change), warnings: [] };
 }
 

@@ -83,9 +83,14 @@ export function validateMetadataUpdate(next: ObjectMeta, previous: ObjectMeta): 
   if (!previous.deletionTimestamp) return [];
   const old = new Set(previous.finalizers ?? []);
   const added = (next.finalizers ?? []).filter((finalizer) => !old.has(finalizer));
-  return added.map((finalizer) =>
-    forbidden('metadata.finalizers', `"${finalizer}" cannot be added: the object is being deleted`),
-  );
+  if (added.length === 0) return [];
+  // As Go prints the set of them.
+  const found = `[]string{${[...new Set(added)]
+    .sort()
+    .map((each) => JSON.stringify(each))
+    .join(', ')}}`;
+  const why = `no new finalizers can be added if the object is being deleted, found new finalizers ${found}`;
+  return [forbidden('metadata.finalizers', why)];
 }
 
 /** Whether nothing keeps a deleted object any longer. A namespace is kept by its spec as well, until it is empty. */

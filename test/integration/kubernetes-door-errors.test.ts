@@ -98,8 +98,27 @@ describe('an object', () => {
     });
     const other = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'f3b5' } };
     expect(statusOf(await ask(`${maps}/changed`, { method: 'DELETE', body: other })).message).toBe(
-      'Operation cannot be fulfilled on configmaps "changed": Precondition failed: ' +
-        `UID in precondition: f3b5, UID in object meta: ${json.metadata.uid}`,
+      'Operation cannot be fulfilled on ConfigMap "changed": the UID in the precondition (f3b5) does not match the UID in ' +
+        `record (${json.metadata.uid}). The object might have been deleted and then recreated`,
+    );
+    const { uid, resourceVersion } = (await ask(`${maps}/changed`)).json.metadata;
+    const old = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion: '1' } };
+    expect(statusOf(await ask(`${maps}/changed`, { method: 'DELETE', body: old }))).toEqual({
+      ...{ code: 409, reason: 'Conflict', details: { name: 'changed', kind: 'ConfigMap' } },
+      message:
+        'Operation cannot be fulfilled on ConfigMap "changed": the ResourceVersion in the precondition (1) does not match the ' +
+        `ResourceVersion in record (${resourceVersion}). The object might have been modified`,
+    });
+  });
+
+  it('that is being deleted takes no new finalizers', async () => {
+    const { json } = await post(maps, mapOf('leaving', { finalizers: ['example.com/a'] }));
+    await ask(`${maps}/leaving`, { method: 'DELETE' });
+    const finalizers = ['example.com/a', 'example.com/c', 'example.com/b'];
+    const { message } = statusOf(await put(`${maps}/leaving`, mapOf('leaving', { uid: json.metadata.uid, finalizers })));
+    expect(message).toBe(
+      'ConfigMap "leaving" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object is being ' +
+        'deleted, found new finalizers []string{"example.com/b", "example.com/c"}',
     );
   });
 
