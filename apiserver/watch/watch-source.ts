@@ -79,7 +79,7 @@ export class WatchSource {
     this.id = `${format.id}\0${selection.id}`;
     const from = start.initialEvents || start.revision === undefined ? cache.revision : start.revision;
     const sequence = from > cache.revision ? undefined : cache.ring.sequenceAfter(from);
-    if (sequence === undefined) throw tooOld(cache, from);
+    if (sequence === undefined) throw from > cache.revision ? tooLarge(cache, from) : tooOld(cache, from);
     this.sequence = sequence;
     if (start.initialEvents) this.initial = cache.range(selection.prefix);
     if (start.initialBookmark) this.endInitial = cache.revision;
@@ -247,6 +247,11 @@ function leavingEntry(event: CacheEvent): Entry {
   const entry = { key, bytes: stampResourceVersion(bytes, String(event.revision)), revision: event.revision };
   leaving.set(event, entry);
   return entry;
+}
+
+/** Expired as well, so that clients list again: a server that was restored from a backup may never come to the version. */
+function tooLarge({ revision: current }: KindCache, revision: number): ApiError {
+  return expired(`Too large resource version: ${revision}, current: ${current}: list again and watch from there`);
 }
 
 function tooOld(cache: KindCache, revision?: number): ApiError {
