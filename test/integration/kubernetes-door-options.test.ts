@@ -80,7 +80,8 @@ it.each([
   [
     'too many operations',
     Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'ConfigMap' })),
-    ...[413, 'RequestEntityTooLarge'],
+    413,
+    'RequestEntityTooLarge',
     /^Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001$/,
   ],
 ])('a JSON patch with %s is refused as in Kubernetes', async (_, body, code, reason, message) => {

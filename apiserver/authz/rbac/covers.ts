@@ -42,7 +42,7 @@ export function missingParts(held: RuleSet, rules: readonly PolicyRule[], namesp
 
 function singleParts(rule: PolicyRule): PolicyRule[] {
   const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
-  const names = resourceNames.length > 0 ? resourceNames.map((name) => ({ resourceNames: [name] })) : [{}];
+  const names: PolicyRule[] = resourceNames.length > 0 ? resourceNames.map((name) => ({ resourceNames: [name] })) : [{}];
   const abouts: PolicyRule[] = [
     ...apiGroups.flatMap((group) =>
       resources.flatMap((resource) => names.map((name) => ({ apiGroups: [group], resources: [resource], ...name }))),
