@@ -44,7 +44,7 @@ export interface UnmetPrecondition {
   readonly found: string;
 }
 
-/** A delete of another object, or another version of it, than it names. Kubernetes calls these objects by their kind. */
+/** A delete of another object, or another version of it, than it names; Kubernetes calls these by their kind. */
 export function unmetPrecondition(subject: ErrorSubject, { field, wanted, found }: UnmetPrecondition): ApiError {
   const isUid = field === 'uid';
   const [word, guess] = isUid ? ['UID', 'deleted and then recreated'] : ['ResourceVersion', 'modified'];

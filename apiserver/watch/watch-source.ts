@@ -249,7 +249,7 @@ function leavingEntry(event: CacheEvent): Entry {
   return entry;
 }
 
-/** Expired as well, so that clients list again: a server that was restored from a backup may never come to the version. */
+/** Expired as well, so that clients list again: a server that was restored from a backup may never get there. */
 function tooLarge({ revision: current }: KindCache, revision: number): ApiError {
   return expired(`Too large resource version: ${revision}, current: ${current}: list again and watch from there`);
 }
