@@ -12,10 +12,16 @@ export function kubeconfigPath(env: NodeJS.ProcessEnv = process.env, home: strin
   return resolve(env.KUBECONFIG?.split(delimiter).find((each) => each !== '') ?? join(home, '.kube', 'config'));
 }
 
+/** The files that kubectl reads without being told to. */
+export function kubeconfigPaths(env: NodeJS.ProcessEnv = process.env, home: string = homedir()): string[] {
+  const named = env.KUBECONFIG?.split(delimiter).filter((each) => each !== '') ?? [];
+  const paths = named.length > 0 ? named : [join(home, '.kube', 'config')];
+  return [...new Set(paths.map((each) => resolve(each)))];
+}
+
 /** Whether kubectl reads a file without being told to. */
 export function isReadByKubectl(path: string, env: NodeJS.ProcessEnv = process.env, home: string = homedir()): boolean {
-  const named = env.KUBECONFIG?.split(delimiter).filter((each) => each !== '') ?? [];
-  return (named.length > 0 ? named : [join(home, '.kube', 'config')]).some((each) => resolve(each) === resolve(path));
+  return kubeconfigPaths(env, home).includes(resolve(path));
 }
 
 const lockTries = 30;

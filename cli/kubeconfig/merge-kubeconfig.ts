@@ -56,7 +56,7 @@ export function mergeKubeconfig(text: string, entry: KubeconfigEntry, { path, us
 }
 
 const lists = { clusters: 'cluster', users: 'user', contexts: 'context' } as const;
-type Known = Readonly<Record<keyof typeof lists, readonly { readonly name: string }[]>>;
+export type Known = Readonly<Record<keyof typeof lists, readonly { readonly name: string }[]>>;
 
 /** What the text says, checked as far as it is looked at; undefined for none. Throws INVALID_ARGUMENT. */
 export function readKubeconfig(text: string, path: string): Known | undefined {
@@ -114,7 +114,8 @@ function refuseForeign(known: Known, { name, cluster }: KubeconfigEntry, path: s
   }
 }
 
-function parse(text: string, path: string): Document {
+/** The document of a kubeconfig, with its comments. Throws INVALID_ARGUMENT for what is none. */
+export function parse(text: string, path: string): Document {
   const document = parseDocument(text, { merge: true, uniqueKeys: false, customTags: yamlTags });
   const [error] = document.errors;
   if (error) throw broken(path, error.message.split('\n')[0] ?? '');
@@ -160,7 +161,8 @@ function setEntry(document: Document, { list, inner, name, fields, replaced }: C
   for (const [field, value] of Object.entries(fields)) held.set(field, value);
 }
 
-function listOf(document: Document, list: string): YAMLSeq {
+/** A list of the document; made where there is none. */
+export function listOf(document: Document, list: string): YAMLSeq {
   const found = document.get(list, true);
   const resolved = isAlias(found) ? found.resolve(document) : found;
   if (isSeq(resolved)) {

@@ -111,12 +111,28 @@ export async function purgeAll(
     } else say(`${kind} ${what}`);
   }
   if (failures > 0) throw new ExitWith(1, 'not everything could be removed: mend that and run "berth down --purge" again');
+  if (authority !== undefined) await forgetContexts(authority, say);
+}
+
+/** Contexts of Berth's configuration and of kubectl's that lead to nothing any more. */
+async function forgetContexts(authority: string, say: (text: string) => void): Promise<void> {
   const { loadContext, removeContext } = await import('../../client/index.ts');
   // Another installation may have written its own under this name meanwhile.
   const known = await loadContext('berth').catch(() => undefined);
-  if (known === undefined || authority === undefined || !shareCertificate(known.options.ca, authority)) return;
-  await removeContext('berth');
-  say('removed context "berth" from the configuration');
+  if (known !== undefined && shareCertificate(known.options.ca, authority)) {
+    await removeContext('berth');
+    say('removed context "berth" from the configuration');
+  }
+  const { forgetAuthority } = await import('../../cli/kubeconfig/forget-authority.ts');
+  const { kubeconfigPaths } = await import('../../cli/kubeconfig/kubeconfig-file.ts');
+  for (const path of kubeconfigPaths()) {
+    try {
+      for (const name of await forgetAuthority(path, authority)) say(`removed context "${name}" from ${path}`);
+    } catch (error) {
+      // The purge is done, and the file is another program's.
+      process.stderr.write(`cannot remove the contexts of this installation: ${(error as Error).message}\n`);
+    }
+  }
 }
 
 /** While a new authority takes over there are two, and a context may know one of them. */

@@ -1,0 +1,69 @@
+import { isAlias, isMap, type YAMLSeq } from 'yaml';
+import { splitCertificates } from '../../api/meta/authority.ts';
+import { changeKubeconfig, readText } from './kubeconfig-file.ts';
+import { type Known, listOf, parse, readKubeconfig } from './merge-kubeconfig.ts';
+
+interface Entry {
+  readonly name: string;
+  readonly cluster?: { readonly 'certificate-authority-data'?: unknown } | null;
+  readonly context?: { readonly cluster?: unknown; readonly user?: unknown } | null;
+}
+
+type Names = Readonly<Record<'clusters' | 'contexts' | 'users', readonly string[]>>;
+
+/**
+ * The clusters that trust an authority (PEM), the contexts of these, and the users that no other context has. One of
+ * two authorities is enough: while a new one takes over there are two. Pure.
+ */
+export function entriesOf({ clusters, contexts }: Known, authority: string): Names {
+  const certificates = splitCertificates(authority);
+  const trusts = ({ cluster }: Entry): boolean => {
+    const data = cluster?.['certificate-authority-data'];
+    const known = typeof data === 'string' ? splitCertificates(Buffer.from(data, 'base64').toString('latin1')) : [];
+    return known.some((each) => certificates.includes(each));
+  };
+  const gone = (clusters as readonly Entry[]).filter(trusts).map(({ name }) => name);
+  const isGone = ({ context }: Entry): boolean => gone.includes(String(context?.cluster));
+  const userOf = ({ context }: Entry): string => String(context?.user ?? '');
+  const all = contexts as readonly Entry[];
+  const kept = new Set(all.filter((each) => !isGone(each)).map(userOf));
+  const left = all.filter(isGone);
+  return {
+    clusters: gone,
+    contexts: left.map(({ name }) => name),
+    users: [...new Set(left.map(userOf))].filter((user) => user !== '' && !kept.has(user)),
+  };
+}
+
+/** The text of a kubeconfig without these entries. Everything else stays; a current context that goes is none. */
+export function withoutEntries(text: string, names: Names, path: string): string {
+  const document = parse(text, path);
+  for (const list of ['clusters', 'contexts', 'users'] as const) {
+    const all: YAMLSeq = listOf(document, list);
+    all.items = all.items.filter((item) => {
+      const entry = isAlias(item) ? item.resolve(document) : item;
+      return !isMap(entry) || !names[list].includes(String(entry.get('name')));
+    });
+  }
+  if (names.contexts.includes(String(document.get('current-context')))) document.set('current-context', '');
+  return document.toString({ lineWidth: 0, indentSeq: !/^[\w-]+:[ \t]*(?:#.*)?\r?\n- /m.test(text) });
+}
+
+/**
+ * Removes from a kubeconfig what belongs to an authority, and tells the names of the clusters and contexts that it
+ * removed. A file without such entries is not written. Throws INVALID_ARGUMENT for one that cannot be read or locked.
+ */
+export async function forgetAuthority(path: string, authority: string): Promise<readonly string[]> {
+  const found = (text: string): Names | undefined => {
+    const known = readKubeconfig(text, path);
+    const names = known && entriesOf(known, authority);
+    return names && names.clusters.length > 0 ? names : undefined;
+  };
+  if (found((await readText(path)) ?? '') === undefined) return [];
+  let removed: Names | undefined;
+  await changeKubeconfig(path, (text) => {
+    removed = found(text);
+    return removed === undefined ? text : withoutEntries(text, removed, path);
+  });
+  return removed === undefined ? [] : [...new Set([...removed.contexts, ...removed.clusters])];
+}
