@@ -36,7 +36,8 @@ function assemble(wiring: Wiring, signal: AbortSignal) {
   const { client, nodeName, pods, logger, clock, metrics, ports, nodeDir } = wiring;
   const holder = holderIdentity(ports.inventory.nodeInfo.machineID ?? '', nodeDir);
   const facts = holderFacts(wiring.dataDir);
-  const lease = createNodeLease({ client: client.leases, nodeName, holder, facts, clock, logger });
+  const node = createNodeView(client.nodes, nodeName);
+  const lease = createNodeLease({ client: client.leases, nodeName, node: node.last, holder, facts, clock, logger });
   const objects = createObjectSource({
     ...{ configMaps: client.configMaps, secrets: client.secrets, clock },
     authorities: () => wiring.held?.current().ca ?? wiring.authorities,
@@ -45,7 +46,6 @@ function assemble(wiring: Wiring, signal: AbortSignal) {
   // Statuses and ends of pods share a stream: of many at once each costs a fraction of a call.
   const podWrites = client.bulkWriter({ signal }).resource('Pod');
   const status = createStatusWriter({ client: podWrites, current, clock, logger, metrics });
-  const node = createNodeView(client.nodes, nodeName);
   const podVolumes = wirePodVolumes(wiring, objects, pods.lister);
   const events = wireEvents(wiring, signal);
   const gone = (podUid: string) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { unavailable } from '../../api/errors/index.ts';
-import type { Lease } from '../../api/generated/types.ts';
+import type { Lease, Node } from '../../api/generated/types.ts';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
 import { createFakeResourceClient } from '../../test/fakes/fake-resource-client.ts';
@@ -9,15 +9,23 @@ import { createNodeLease, NodeNameTakenError } from './node-lease.ts';
 type Client = ReturnType<typeof createFakeResourceClient<Lease>>;
 
 /** Process 7 of a machine called as its holder. */
-function leaseOf(holder: string, client: Client, clock: ReturnType<typeof createFakeClock>) {
+function leaseOf(holder: string, client: Client, clock: ReturnType<typeof createFakeClock>, node?: () => Node | undefined) {
   const facts = { host: holder, dataDir: '/d', pid: 7 };
-  return createNodeLease({ client, nodeName: 'n1', holder, facts, clock, logger: createFakeLogger() });
+  return createNodeLease({
+    client,
+    nodeName: 'n1',
+    node: node ?? (() => undefined),
+    holder,
+    facts,
+    clock,
+    logger: createFakeLogger(),
+  });
 }
 
-async function setup() {
+async function setup(node?: () => Node | undefined) {
   const clock = createFakeClock();
   const client = createFakeResourceClient<Lease>({ kind: 'Lease' });
-  const lease = leaseOf('me', client, clock);
+  const lease = leaseOf('me', client, clock, node);
   const stop = new AbortController();
   await lease.acquire(stop.signal);
   const running = lease.run(stop.signal);
@@ -49,6 +57,23 @@ describe("the node's lease", () => {
     expect(renewals() - before).toBe(1);
     await clock.advance(60_000);
     expect(renewals() - before).toBe(7);
+    await end();
+  });
+});
+
+describe("the owner of the node's lease", () => {
+  it('is the Node from the first renewal after its registration on, and the new one when it was made again', async () => {
+    let node: Node | undefined;
+    const { clock, client, end } = await setup(() => node);
+    const owners = () => client.stored('kube-node-lease/n1')?.metadata?.ownerReferences;
+    await clock.advance(10_000);
+    expect(owners()).toBeUndefined();
+    node = { metadata: { name: 'n1', uid: 'first' } };
+    await clock.advance(10_000);
+    expect(owners()).toEqual([{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'first' }]);
+    node = { metadata: { name: 'n1', uid: 'second' } };
+    await clock.advance(20_000);
+    expect(owners()).toEqual([{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'second' }]);
     await end();
   });
 });

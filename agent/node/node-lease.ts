@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
-import type { Lease } from '../../api/generated/types.ts';
+import type { Lease, Node, ObjectMeta } from '../../api/generated/types.ts';
 import { timestamp } from '../../api/meta/time.ts';
 import { annotations, namespaces } from '../../api/meta/well-known.ts';
 import { type BackoffOptions, createBackoff } from '../../client/backoff.ts';
@@ -53,6 +53,8 @@ function holderOf(lease: Lease): string {
 export interface NodeLeaseOptions {
   readonly client: Pick<ResourceClient<Lease>, 'create' | 'get' | 'update'>;
   readonly nodeName: string;
+  /** The Node as it was last seen; undefined before it is registered, which the lease comes before. */
+  readonly node: () => Node | undefined;
   readonly holder: string;
   readonly facts: HolderFacts;
   readonly clock: Clock;
@@ -188,12 +190,23 @@ class RenewedLease implements NodeLease {
     this.#contested = false;
   }
 
+  /** With the Node as its owner, as of a kubelet's, so that the lease goes with it. */
+  #owned(metadata: ObjectMeta = {}): ObjectMeta {
+    const { uid, name } = this.#options.node()?.metadata ?? {};
+    if (!uid || !name) return metadata;
+    const others = (metadata.ownerReferences ?? []).filter((each) => each.kind !== 'Node');
+    return { ...metadata, ownerReferences: [...others, { apiVersion: 'v1', kind: 'Node', name, uid }] };
+  }
+
   async #renew(): Promise<void> {
     const { client, clock, holder, nodeName } = this.#options;
     const lease = this.#held ?? (await this.#find());
     try {
       if (lease === undefined) this.#held = await this.#take(undefined);
-      else this.#held = await client.update({ ...lease, spec: { ...lease.spec, renewTime: timestamp(new Date(clock.now())) } });
+      else {
+        const spec = { ...lease.spec, renewTime: timestamp(new Date(clock.now())) };
+        this.#held = await client.update({ ...lease, metadata: this.#owned(lease.metadata), spec });
+      }
     } catch (error) {
       this.#held = undefined;
       if (!isConflict(error) && !isNotFound(error) && !isAlreadyExists(error)) throw error;
