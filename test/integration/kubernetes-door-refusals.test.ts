@@ -94,8 +94,10 @@ describe('a body', () => {
 
   it('of a custom kind that is being deleted is not allowed', async () => {
     const path = '/apis/stable.example.com/v1/namespaces/default/crontabs';
-    const tab = (name: string) => ({ metadata: { name, finalizers: ['example.com/x'] }, spec: { cronSpec: '* * * * *' } });
-    await post(path, tab('stays'));
+    const [kind, spec] = ['CronTab', { cronSpec: '* * * * *' }];
+    const metadataOf = (name: string) => ({ name, finalizers: ['example.com/x'] });
+    const tab = (name: string) => ({ apiVersion: 'stable.example.com/v1', kind, metadata: metadataOf(name), spec });
+    expect((await post(path, tab('stays'))).code).toBe(201);
     await ask('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/crontabs.stable.example.com', { method: 'DELETE' });
     const { code, json } = await post(path, tab('late'));
     expect([code, json]).toMatchObject([
