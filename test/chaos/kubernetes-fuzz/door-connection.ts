@@ -1,4 +1,5 @@
-import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, constants } from 'node:http2';
 import { Agent, request } from 'node:https';
 import { connect as connectTls } from 'node:tls';
 import type { ConnectOptions } from '../../../client/index.ts';
@@ -7,7 +8,9 @@ import type { DoorRequest } from './requests.ts';
 export interface DoorOutcome {
   /** The status of HTTP; undefined when none came. */
   readonly code: number | undefined;
-  readonly how: 'answered' | 'left' | 'broken' | 'silent' | 'not sent';
+  readonly how: 'answered' | 'left' | 'broken' | 'silent' | 'not sent' | 'stuck';
+  /** Of a silent one: how far it got, and on which connection. */
+  readonly where?: string | undefined;
 }
 
 /** A server that says nothing for so long to a request that must be answered has forgotten it. */
@@ -51,8 +54,10 @@ export class DoorConnection {
         const stream = this.session().request({ ...this.#headers(headers), ':method': method, ':path': path });
         let code: number | undefined;
         let hasLeft = false;
+        let where: string | undefined;
         const timer = setTimeout(() => {
           hasLeft = true;
+          where = stateOfStream(stream);
           stream.close(constants.NGHTTP2_CANCEL);
           // Closing waits for what is still to be written.
           setTimeout(() => stream.destroy(), closeMs);
@@ -63,7 +68,7 @@ export class DoorConnection {
         stream.on('error', () => {});
         stream.on('close', () => {
           clearTimeout(timer);
-          resolve({ code, how: howOf(code, hasLeft, patienceMs) });
+          resolve({ code, how: howOf(code, hasLeft, patienceMs), where });
         });
         // A refusal stops the body, and Node then never closes the stream that it was writing.
         stream.on('end', () => stream.destroy());
@@ -85,8 +90,10 @@ export class DoorConnection {
         });
         let code: number | undefined;
         let hasLeft = false;
+        let where: string | undefined;
         const timer = setTimeout(() => {
           hasLeft = true;
+          where = stateOfCall(call);
           call.destroy();
         }, patienceMs ?? silenceMs);
         call.on('response', (response) => {
@@ -97,7 +104,7 @@ export class DoorConnection {
         call.on('error', () => {});
         call.on('close', () => {
           clearTimeout(timer);
-          resolve({ code, how: howOf(code, hasLeft, patienceMs) });
+          resolve({ code, how: howOf(code, hasLeft, patienceMs), where });
         });
         call.end(body);
       } catch {
@@ -135,4 +142,20 @@ export class DoorConnection {
 function howOf(code: number | undefined, hasLeft: boolean, patienceMs: number | undefined): DoorOutcome['how'] {
   if (hasLeft) return patienceMs === undefined ? 'silent' : 'left';
   return code === undefined ? 'broken' : 'answered';
+}
+
+/** How far it got; the server knows its connection by the port. */
+function stateOfCall(call: ClientRequest): string {
+  const { socket, reusedSocket, writableFinished } = call;
+  const { res } = call as { readonly res?: IncomingMessage };
+  if (!socket) return 'HTTP/1.1 without a connection';
+  const sent = writableFinished ? 'sent' : 'not sent in whole';
+  const answer = res ? (res.complete ? 'answered in whole' : 'answered in part') : 'not answered';
+  const bytes = `${socket.bytesWritten} bytes written and ${socket.bytesRead} read`;
+  return `HTTP/1.1 on port ${socket.localPort}${reusedSocket ? ', used before' : ''}: ${sent}, ${answer}, ${bytes}`;
+}
+
+function stateOfStream({ id, session, state, writableLength, readableEnded }: ClientHttp2Stream): string {
+  const details = JSON.stringify({ writableLength, readableEnded, stream: state, session: session?.state });
+  return `HTTP/2 on port ${session?.socket?.localPort}: stream ${id}, ${details}`;
 }

@@ -44,42 +44,78 @@ export class HttpShower {
   }
 
   async #drop(): Promise<void> {
+    const before = this.tally.requests;
+    const thrown = this.#throw();
+    const outcome = await orStuck(thrown.outcome);
+    this.#note(thrown, outcome, this.tally.requests - before);
+  }
+
+  #throw(): Thrown {
     const { below, pick } = this.#chance;
     const kind = below(1_000);
     const user = below(10) < 7 ? this.#users[0]! : pick(this.#users);
     if (kind < 690) {
       const asked = this.#maker.structured();
-      return this.#note('structured', asked, await this.#send(user, asked));
+      return { kind: 'structured', asked, outcome: this.#send(user, asked) };
     }
     const asked = this.#maker.odd();
-    if (kind < 920) return this.#note('odd', asked, await this.#send(user, asked));
+    if (kind < 920) return { kind: 'odd', asked, outcome: this.#send(user, asked) };
     if (kind < 995) {
       const bytes = rawRequest(asked, this.#chance);
-      return this.#note('raw', { ...asked, body: bytes }, await user.speak(bytes, 100));
+      return { kind: 'raw', asked: { ...asked, body: bytes }, outcome: user.speak(bytes, 100) };
     }
     const [name, act] = pick(Object.entries(connectionOddities));
-    const other = new DoorConnection(pick(this.#targets));
-    await act(other, this.#maker);
-    other.close();
-    this.#note('connection', { ...asked, path: name }, { code: undefined, how: 'left' });
+    return { kind: 'connection', asked: { ...asked, path: name }, outcome: this.#disturb(act) };
   }
 
   #send(user: DoorConnection, asked: DoorRequest): Promise<DoorOutcome> {
     return this.#chance.below(2) === 0 ? user.overHttp2(asked) : user.overHttp1(asked);
   }
 
-  #note(kind: string, { method, path, headers, body }: DoorRequest, { code, how }: DoorOutcome): void {
+  async #disturb(act: Oddity): Promise<DoorOutcome> {
+    const other = new DoorConnection(this.#chance.pick(this.#targets));
+    await act(other, this.#maker);
+    other.close();
+    return { code: undefined, how: 'left' };
+  }
+
+  /** `meanwhile`: how many others ended while it ran, which tells one that was forgotten from a machine at a stand. */
+  #note({ kind, asked }: Thrown, { code, how, where }: DoorOutcome, meanwhile: number): void {
     const { tally } = this;
-    const name = code === undefined ? how : `${code}`;
+    const isForgotten = how === 'silent' || how === 'stuck';
+    const name = code === undefined || isForgotten ? how : `${code}`;
     tally.requests++;
     tally.byKind[kind] = (tally.byKind[kind] ?? 0) + 1;
     tally.byCode[name] = (tally.byCode[name] ?? 0) + 1;
-    if (code !== 500 && how !== 'silent') return;
+    if (code !== 500 && !isForgotten) return;
+    const { method, path, headers, body } = asked;
     const said = Buffer.from(body ?? [])
       .subarray(0, 300)
       .toString('latin1');
-    tally.faults.push(`${name} ${kind} ${method} ${path.slice(0, 300)} ${JSON.stringify(headers).slice(0, 300)} ${said}`);
+    const what = `${kind} ${method} ${path.slice(0, 300)} ${JSON.stringify(headers).slice(0, 300)} ${JSON.stringify(said)}`;
+    const fate = isForgotten ? `${how} (status ${code}, ${where}, ${meanwhile} others ended meanwhile)` : name;
+    tally.faults.push(`${fate} ${what}`);
+    // At once: a long run may be stopped before its end.
+    process.stdout.write(`kubernetes-fuzz: request ${tally.requests} at ${new Date().toISOString()}: ${fate} ${what}\n`);
   }
+}
+
+/** A request on its way. */
+interface Thrown {
+  readonly kind: string;
+  readonly asked: DoorRequest;
+  readonly outcome: Promise<DoorOutcome>;
+}
+
+/** Each ends by itself long before; one that does not would keep the shower from its end, untold. */
+const stuckMs = 150_000;
+
+function orStuck(outcome: Promise<DoorOutcome>): Promise<DoorOutcome> {
+  let timer: NodeJS.Timeout;
+  const stuck = new Promise<DoorOutcome>((resolve) => {
+    timer = setTimeout(() => resolve({ code: undefined, how: 'stuck', where: 'the client does not end it' }), stuckMs);
+  });
+  return Promise.race([outcome, stuck]).finally(() => clearTimeout(timer));
 }
 
 type Oddity = (connection: DoorConnection, maker: RequestMaker) => Promise<unknown>;
