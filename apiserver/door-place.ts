@@ -109,7 +109,7 @@ function endpointObjects({ registry, listen, advertised }: KeepDoorPlaceOptions)
   return [
     {
       ...{ kind: 'Endpoints', namespace, name },
-      wanted: kept({ 'endpointslice.kubernetes.io/skip-mirror': 'true' }, ({ address, port, isReady }) => ({
+      wanted: kept({ [serviceLabels.skipMirror]: 'true' }, ({ address, port, isReady }) => ({
         subsets: [
           {
             [isReady ? 'addresses' : 'notReadyAddresses']: [{ ip: address }],

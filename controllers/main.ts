@@ -9,6 +9,7 @@ import type { ControllerDefinition } from './definition.ts';
 import { dependents } from './dependents/controller.ts';
 import { deployment } from './deployment/controller.ts';
 import { disruption } from './disruption/controller.ts';
+import { endpointMirror } from './endpoint-mirror/controller.ts';
 import { endpointSlices } from './endpoint-slice/controller.ts';
 import { endpointsDefinition } from './endpoints/controller.ts';
 import { finishedJobs } from './finished-jobs/controller.ts';
@@ -71,6 +72,7 @@ const definitions: readonly ControllerDefinition[] = [
   horizontalPodAutoscaler,
   endpointSlices,
   endpointsDefinition,
+  endpointMirror,
   nodeRanges,
   podAddresses,
   loadBalancers,

@@ -1,10 +1,9 @@
-import type { Endpoint, EndpointPort, EndpointSlice, ObjectMeta, Pod, Service } from '../../api/generated/types.ts';
+import type { Endpoint, EndpointSlice, ObjectMeta, Pod, Service } from '../../api/generated/types.ts';
 import { isHeadless } from '../../api/kinds/service/defaults.ts';
-import { equalValues } from '../../api/meta/equal.ts';
 import { controllerReference } from '../../api/meta/owner.ts';
 import { managers, serviceLabels } from '../../api/meta/service-names.ts';
 import type { RangesOf } from '../node-pod-ranges.ts';
-import { type Packing, packSlices } from '../slices/pack.ts';
+import { type EndpointGroup, planGroups } from '../slices/plan-groups.ts';
 import type { SlicePlan } from '../slices/write.ts';
 import { addressOf, endpointOf, type Family, mayServe, portsOf } from './pod-endpoint.ts';
 
@@ -24,39 +23,25 @@ export interface SliceView {
   readonly rangesOf: RangesOf;
 }
 
-/** Endpoints of the same ports stand in the same slices. */
-interface Group {
-  readonly family: Family;
-  readonly ports: readonly EndpointPort[];
-  readonly wanted: Map<string, Endpoint>;
-}
-
 /**
  * Decides with few writes: an endpoint stays in the slice where it is; what is new goes into slices that are written
  * anyway, then into the fullest one that has room for all of it, then into new ones. A service without endpoints has
  * one empty slice without ports for each of its families, as in Kubernetes: readers know that there are none.
  */
 export function decideSlices(view: SliceView): SlicePlan<EndpointSlice> {
-  const create: EndpointSlice[] = [];
-  const update: EndpointSlice[] = [];
-  const gone = new Set(view.slices);
-  for (const group of groupsOf(view)) {
-    const own = view.slices.filter((slice) => gone.has(slice) && isOfGroup(slice, group));
-    const packed = pack(own, group);
-    for (const { slice, items } of packed.kept) {
-      gone.delete(slice);
-      const next = sliceOf(view.service, group, items, slice);
-      if (!isSame(next, slice)) update.push(next);
-    }
-    for (const endpoints of packed.fresh) create.push(sliceOf(view.service, group, endpoints));
-  }
-  return { create, update, delete: [...gone] };
+  return planGroups({
+    groups: groupsOf(view),
+    slices: view.slices,
+    idOf: ({ targetRef }) => targetRef?.uid ?? '',
+    mostInSlice,
+    make: (group, endpoints, before) => sliceOf(view.service, group, endpoints, before),
+  });
 }
 
 /** The groups of the service's pods; for a family without any an empty one, whose ports no pod has given a number. */
-function groupsOf({ service, pods, zoneOf, rangesOf }: SliceView): Group[] {
+function groupsOf({ service, pods, zoneOf, rangesOf }: SliceView): EndpointGroup[] {
   if (service.spec?.type === 'ExternalName') return [];
-  const groups = new Map<string, Group>();
+  const groups = new Map<string, EndpointGroup & { wanted: Map<string, Endpoint> }>();
   const families = (service.spec?.ipFamilies?.length ? service.spec.ipFamilies : ['IPv4']) as Family[];
   for (const family of families) {
     let isEmpty = true;
@@ -75,32 +60,7 @@ function groupsOf({ service, pods, zoneOf, rangesOf }: SliceView): Group[] {
   return [...groups.values()];
 }
 
-/** Slices are compared by what their ports are; an empty one may get any, and any may be left empty. */
-function isOfGroup({ addressType, ports = [], endpoints = [] }: EndpointSlice, group: Group): boolean {
-  if (addressType !== group.family) return false;
-  return equalValues(ports, group.ports) || endpoints.length === 0 || group.wanted.size === 0;
-}
-
-interface Packed {
-  readonly kept: readonly { readonly slice: EndpointSlice; readonly items: readonly Endpoint[] }[];
-  readonly fresh: readonly (readonly Endpoint[])[];
-}
-
-const packing: Packing<EndpointSlice, Endpoint> = {
-  itemsOf: ({ endpoints = [] }) => endpoints,
-  idOf: ({ targetRef }) => targetRef?.uid ?? '',
-  mostItems: mostInSlice,
-};
-
-/** A group without endpoints keeps one slice, or gets one. */
-function pack(slices: readonly EndpointSlice[], { wanted }: Group): Packed {
-  const { kept: all, fresh } = packSlices(slices, wanted, packing);
-  const kept = all.filter(({ items }) => items.length > 0);
-  if (kept.length > 0 || fresh.length > 0) return { kept, fresh };
-  return all.length > 0 ? { kept: all.slice(0, 1), fresh } : { kept, fresh: [[]] };
-}
-
-function sliceOf(service: Service, group: Group, endpoints: readonly Endpoint[], before?: EndpointSlice): EndpointSlice {
+function sliceOf(service: Service, group: EndpointGroup, endpoints: readonly Endpoint[], before?: EndpointSlice): EndpointSlice {
   return {
     metadata: metadataOf(service, before),
     addressType: group.family,
@@ -125,14 +85,4 @@ function metadataOf(service: Service, before: EndpointSlice | undefined): Object
     },
     ownerReferences: [controllerReference(serviceKind, service)],
   };
-}
-
-function isSame(next: EndpointSlice, before: EndpointSlice): boolean {
-  const parts = ({ metadata, endpoints = [], ports = [] }: EndpointSlice) => [
-    metadata?.labels ?? {},
-    metadata?.ownerReferences ?? [],
-    endpoints,
-    ports,
-  ];
-  return equalValues(parts(next), parts(before));
 }

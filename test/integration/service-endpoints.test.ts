@@ -90,16 +90,14 @@ test('slices and endpoints that others change or delete are put right, and go wi
   await expect.poll(() => mirrorOf('db').catch(({ code }: { code: string }) => code), soon).toBe('NOT_FOUND');
 });
 
-test('endpoints of a service without a selector are those that a user writes', async () => {
+test('Endpoints that a user wrote stay when a service without a selector comes, and slices are made of them', async () => {
   await server.client.endpoints.create({
     metadata: at('outside'),
     subsets: [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 80 }] }],
   });
   await serviceOf('outside', { selector: {} });
-  await serviceOf('after');
-  await expect.poll(() => slicesOf('after'), soon).toHaveLength(1);
+  await expect.poll(() => endpointsOf('outside'), soon).toEqual(['192.0.2.1 ready']);
   expect(await mirrorOf('outside')).toEqual(['192.0.2.1:80']);
-  expect(await slicesOf('outside')).toEqual([]);
 });
 
 test('each node gets a range of pod addresses of its own, which it keeps', async () => {
@@ -113,4 +111,18 @@ test('each node gets a range of pod addresses of its own, which it keeps', async
   await nodes.delete({ name: 'n3' });
   await nodes.create({ metadata: { name: 'n99' }, spec: {} });
   await expect.poll(async () => (await nodes.get({ name: 'n99' })).spec?.podCIDR, soon).toBe('10.42.20.0/24');
+});
+
+test('Endpoints of a service without a selector are mirrored into slices, and these go with them', async () => {
+  await server.client.services.create({ metadata: at('far'), spec: { ports: [{ port: 80 }] } });
+  const ports = [{ port: 8080 }];
+  await server.client.endpoints.create({ metadata: at('far'), subsets: [{ addresses: [{ ip: '192.0.2.1' }], ports }] });
+  await expect.poll(() => endpointsOf('far'), soon).toEqual(['192.0.2.1 ready']);
+  await server.client.endpoints.patch(
+    { ...at('far'), type: 'merge' },
+    { subsets: [{ notReadyAddresses: [{ ip: '192.0.2.2' }], ports }] },
+  );
+  await expect.poll(() => endpointsOf('far'), soon).toEqual(['192.0.2.2 not']);
+  await server.client.endpoints.delete(at('far'));
+  await expect.poll(() => slicesOf('far'), soon).toEqual([]);
 });
