@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, constants } from 'node:http2';
 import { Agent, request } from 'node:https';
@@ -8,8 +9,9 @@ import type { DoorRequest } from './requests.ts';
 export interface DoorOutcome {
   /** The status of HTTP; undefined when none came. */
   readonly code: number | undefined;
-  readonly how: 'answered' | 'left' | 'broken' | 'silent' | 'not sent' | 'stuck';
-  /** Of a silent one: how far it got, and on which connection. */
+  /** "lost": the server had ended the connection, of which the library of this client does not tell. */
+  readonly how: 'answered' | 'left' | 'broken' | 'silent' | 'not sent' | 'stuck' | 'lost';
+  /** Of one that nothing was heard of: how far it got, and on which connection. */
   readonly where?: string | undefined;
 }
 
@@ -53,14 +55,14 @@ export class DoorConnection {
       try {
         const stream = this.session().request({ ...this.#headers(headers), ':method': method, ':path': path });
         let code: number | undefined;
-        let hasLeft = false;
-        let where: string | undefined;
+        let end: End | undefined;
         const timer = setTimeout(() => {
-          hasLeft = true;
-          where = stateOfStream(stream);
+          const { session } = stream;
+          end = patienceMs === undefined ? endOfWaiting(session?.socket?.localPort, stateOfStream(stream)) : { how: 'left' };
           stream.close(constants.NGHTTP2_CANCEL);
           // Closing waits for what is still to be written.
           setTimeout(() => stream.destroy(), closeMs);
+          if (end.how === 'lost') session?.destroy();
         }, patienceMs ?? silenceMs);
         stream.on('response', (answer) => {
           code = answer[':status'];
@@ -68,7 +70,7 @@ export class DoorConnection {
         stream.on('error', () => {});
         stream.on('close', () => {
           clearTimeout(timer);
-          resolve({ code, how: howOf(code, hasLeft, patienceMs), where });
+          resolve({ code, how: code === undefined ? 'broken' : 'answered', ...end });
         });
         // A refusal stops the body, and Node then never closes the stream that it was writing.
         stream.on('end', () => stream.destroy());
@@ -89,11 +91,9 @@ export class DoorConnection {
           ...{ host, port, method, path, agent: this.#agent, headers: this.#headers(headers), ...this.#tls },
         });
         let code: number | undefined;
-        let hasLeft = false;
-        let where: string | undefined;
+        let end: End | undefined;
         const timer = setTimeout(() => {
-          hasLeft = true;
-          where = stateOfCall(call);
+          end = patienceMs === undefined ? endOfWaiting(call.socket?.localPort, stateOfCall(call)) : { how: 'left' };
           call.destroy();
         }, patienceMs ?? silenceMs);
         call.on('response', (response) => {
@@ -104,7 +104,7 @@ export class DoorConnection {
         call.on('error', () => {});
         call.on('close', () => {
           clearTimeout(timer);
-          resolve({ code, how: howOf(code, hasLeft, patienceMs), where });
+          resolve({ code, how: code === undefined ? 'broken' : 'answered', ...end });
         });
         call.end(body);
       } catch {
@@ -139,9 +139,27 @@ export class DoorConnection {
   }
 }
 
-function howOf(code: number | undefined, hasLeft: boolean, patienceMs: number | undefined): DoorOutcome['how'] {
-  if (hasLeft) return patienceMs === undefined ? 'silent' : 'left';
-  return code === undefined ? 'broken' : 'answered';
+type End = Pick<DoorOutcome, 'how' | 'where'>;
+
+/**
+ * Of a request that was not answered within its time. Where a connection breaks under a write of its client (the server
+ * ends one of HTTP/2 after a hundred broken requests, whatever else comes on it), Node's TLS takes that write for one
+ * that still goes on: it reads no more, and the requests of a connection that the kernel has given up wait for ever.
+ */
+function endOfWaiting(port: number | undefined, where: string): End {
+  return { how: port === undefined || isEstablished(port) ? 'silent' : 'lost', where };
+}
+
+const ESTABLISHED = '01';
+
+/** Whether the kernel has a connection from this port that neither side has ended. */
+function isEstablished(port: number): boolean {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n');
+  return lines.some((line) => {
+    const [, from, , state] = line.trim().split(/\s+/);
+    return from?.endsWith(local) && state === ESTABLISHED;
+  });
 }
 
 /** How far it got; the server knows its connection by the port. */
