@@ -74,6 +74,16 @@ test.each([
   expect(() => checkNodeCreate(node, access('create', 'Node', 'n1'), tied)).toThrow(`may not give itself ${field}`);
 });
 
+test('a node names its Node as the owner of its Lease, and no owner of its Node', () => {
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u' }];
+  const [previous, next] = [{ metadata: { name: 'n1' } }, { metadata: { name: 'n1', ownerReferences } }];
+  const lease: Access = { verb: 'update', kind: 'Lease', namespace: 'kube-node-lease', name: 'n1' };
+  checkNodeChange(node, lease, previous);
+  checkNodeNext(node, lease, { next, previous });
+  checkNodeCreate(node, { ...lease, verb: 'create' }, next);
+  expect(() => checkNodeNext(node, access('update', 'Node', 'n1'), { next, previous })).toThrow('its own ownerReferences');
+});
+
 test.each([
   ['labels', { app: 'web' }],
   ['finalizers', ['example.com/stay']],
