@@ -14,7 +14,8 @@ export const refusalReasons = {
   tls: 'a TLS handshake failed',
   'not-http2': 'a client spoke another protocol than HTTP/2 over TLS: it takes gRPC only',
   'preface-timeout': 'a client finished its TLS handshake and did not begin with HTTP in time',
-  flood: 'a client sent more frames than it may: floods of PING, SETTINGS or headers, or more streams than it was told',
+  flood:
+    'a client sent more than it may: floods of PING, SETTINGS or headers, more streams than it was told, or a hundred broken requests',
   'reset-flood': 'a client opened and reset streams faster than it may: its connection was closed',
   protocol: 'a client broke the rules of HTTP/2',
   'stream-limit': 'too many streams on connections that have not authenticated: the connection with the most of them was closed',

@@ -36,6 +36,7 @@ export const sessionOptions = {
   maxHeaderListPairs: 128,
   maxSettings: 32,
   maxOutstandingPings: 10,
+  /** Requests that break the rules of HTTP are among them, and are reset. One more ends the connection. */
   maxSessionInvalidFrames: 100,
   maxSessionRejectedStreams: 100,
   /** How long a client that speaks no HTTP/2 has to read the error. */

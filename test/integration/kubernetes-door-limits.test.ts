@@ -2,7 +2,17 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { formatMetrics, MetricsRegistry } from '../../api/metrics/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
-import { type Attacker, attackHttp2, attackTcp, attackTls, END_HEADERS, frame, frames, headerBlock } from './attacker.ts';
+import {
+  type Attacker,
+  attackHttp2,
+  attackTcp,
+  attackTls,
+  END_HEADERS,
+  END_STREAM,
+  frame,
+  frames,
+  headerBlock,
+} from './attacker.ts';
 
 // What issue 7 did to the port of gRPC, done to the one for Kubernetes' clients: the same bounds hold, and others work.
 const metrics = new MetricsRegistry();
@@ -94,6 +104,24 @@ it('ends a connection that opens and resets streams as fast as it can', async ()
   for (let id = 1; id < 4_000 && !attacker.closed; id += 2)
     attacker.send(frame(frames.headers, END_HEADERS, id, block), frame(frames.reset, 0, id, cancel));
   await attacker.ended();
+});
+
+it('answers a broken request of HTTP/2 by a reset, and ends the connection of more than a hundred', async () => {
+  const attacker = await keep(attackHttp2(address));
+  const broken = headers('GET', { ':path': '\\api' });
+  const before = refused('flood');
+  // In one piece: a connection that breaks under a write may be one that Node never tells the end of.
+  const send = (first: number, count: number): void =>
+    attacker.send(
+      ...Array.from({ length: count }, (_, i) => frame(frames.headers, END_STREAM | END_HEADERS, 2 * (first + i) + 1, broken)),
+    );
+  send(0, 50);
+  const protocolError = 1;
+  await expect.poll(() => attacker.heard.resets).toEqual(Array(50).fill(protocolError));
+  expect([attacker.closed, refused('flood')]).toEqual([false, before]);
+  send(50, 60);
+  await attacker.ended();
+  await expect.poll(() => refused('flood')).toBe(before + 1);
 });
 
 it('ends a connection whose headers go on and on', async () => {
