@@ -210,7 +210,7 @@ describe('the users and rights of containers', () => {
       'for v in empty memory config/..data/color secret/..data/password host; do stat -c "%g %a" /v/$v; done',
       'plain',
     );
-    expect(lines.trim().split('\n')).toEqual(['2000 2777', '2000 2777', '2000 440', '2000 644', '0 755']);
+    expect(lines.trim().split('\n')).toEqual(['2000 2777', '2000 3777', '2000 440', '2000 644', '0 755']);
     expect(
       await house.sh(
         'users',
