@@ -91,15 +91,15 @@ export function buildOf(folder) {
 /** The licences of the libraries in the program, which ask to go with it. */
 function licensesOf(chunks) {
   const folders = new Set(chunks.flatMap((chunk) => Object.keys(chunk.modules ?? {})).flatMap((id) => packageFolder(id) ?? []));
-  const text = (folder) => {
+  const packagesOf = new Map();
+  for (const folder of [...folders].sort()) {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice)/i.test(file));
-    return [`${name} ${version} (${license})`, ...files.map((file) => readFileSync(join(folder, file), 'utf8'))].join('\n\n');
-  };
-  return [...folders]
-    .sort()
-    .map(text)
-    .join(`\n\n${'-'.repeat(80)}\n\n`);
+    const text = files.map((file) => readFileSync(join(folder, file), 'utf8').trim()).join('\n\n');
+    packagesOf.set(text, [...(packagesOf.get(text) ?? []), `${name} ${version} (${license})`]);
+  }
+  const parts = [...packagesOf].map(([text, packages]) => [packages.join('\n'), text].filter(Boolean).join('\n\n'));
+  return parts.join(`\n\n${'-'.repeat(80)}\n\n`);
 }
 
 /** The innermost package that a module belongs to. */
