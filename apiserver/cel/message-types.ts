@@ -26,7 +26,7 @@ const OBJECT_META = 'berth.meta.v1.ObjectMeta';
 
 /**
  * The CEL type of the JSON form of a message, and the object types that it needs. `isResource`: it is a whole object,
- * which has apiVersion and kind. What a message has of itself, however deep, has any type.
+ * which has apiVersion and kind. A field that holds its own message again, at any depth, is dyn.
  */
 export function messageTypes(message: string, isResource: boolean): SchemaTypes {
   const making = new TypesOfMessages();

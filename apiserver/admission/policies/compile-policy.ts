@@ -185,7 +185,7 @@ export interface KnownTypes {
 
 /**
  * What does not fit the types of a kind in the rules of a policy and their messages, by the path of the expression. As
- * in Kubernetes a variable that does not compile has any type, and is not told of.
+ * in Kubernetes a variable that does not compile is dyn, and gets no warning.
  */
 export function checkTypes(
   { spec = {} }: ValidatingAdmissionPolicy,
