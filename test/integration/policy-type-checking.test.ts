@@ -72,6 +72,21 @@ describe('the status of a policy', () => {
     });
   });
 
+  it('is written for rules with many words, whose combinations are too many to list', async () => {
+    const words = Array.from({ length: 1_000 }, (_, i) => `w${i}`);
+    const rule = { apiGroups: [...words, 'apps'], apiVersions: [...words, 'v1'], resources: [...words, 'deployments'] };
+    const spec = {
+      matchConstraints: { resourceRules: [{ ...rule, operations: ['*'] }] },
+      validations: [{ expression: "object.spec.replicas > '1'" }],
+    };
+    await client.objects.create(KIND, { metadata: { name: 'many' }, spec });
+    const warning = expect.stringContaining('apps/v1, Kind=Deployment: ');
+    expect(await checked('many')).toEqual({
+      observedGeneration: 1,
+      typeChecking: { expressionWarnings: [{ fieldRef: 'spec.validations[0].expression', warning }] },
+    });
+  });
+
   it('says nothing of kinds that are not named, or not there', async () => {
     const validations = [{ expression: "object.spec.replicas > '1'" }];
     for (const [name, constraints] of Object.entries({

@@ -84,19 +84,17 @@ async function checkPolicy(registry: Registry, policy: ValidatingAdmissionPolicy
 
 /** In order of groups, versions and names. Rules that name everything ("*"), or subresources, name no kind. */
 function namedKinds({ stores }: Registry, { matchConstraints }: ValidatingAdmissionPolicySpec): readonly Kind[] {
-  const named = new Set<string>();
-  for (const { ruleWithOperations: { rule = {} } = {} } of matchConstraints?.resourceRules ?? []) {
-    const { apiGroups = [], apiVersions = [], resources = [] } = rule;
-    if ([...apiGroups, ...apiVersions].includes('*')) continue;
-    for (const group of apiGroups)
-      for (const version of apiVersions) for (const resource of resources) named.add(`${group}/${version}/${resource}`);
-  }
+  const rules = (matchConstraints?.resourceRules ?? []).map(({ ruleWithOperations }) => ruleWithOperations?.rule ?? {});
+  const isNamed = (apiVersion: string, plural: string): boolean =>
+    rules.some(
+      ({ apiGroups = [], apiVersions = [], resources = [] }) =>
+        apiGroups.includes(groupOf(apiVersion)) && apiVersions.includes(versionOf(apiVersion)) && resources.includes(plural),
+    );
   const found: Kind[] = [];
-  if (named.size === 0) return found;
-  for (const store of stores) {
-    for (const apiVersion of stores.servedVersionsOf(store.id)) {
-      if (!named.has(`${groupOf(apiVersion)}/${versionOf(apiVersion)}/${store.kind.plural}`)) continue;
-      found.push(apiVersion === store.kind.apiVersion ? store.kind : stores.find({ kind: store.kind.kind, apiVersion }).kind);
+  for (const { id, kind } of stores) {
+    for (const apiVersion of stores.servedVersionsOf(id)) {
+      if (!isNamed(apiVersion, kind.plural)) continue;
+      found.push(apiVersion === kind.apiVersion ? kind : stores.find({ kind: kind.kind, apiVersion }).kind);
     }
   }
   const orderOf = ({ apiVersion, kind }: Kind): string => [groupOf(apiVersion), versionOf(apiVersion), kind].join('\0');
