@@ -49,7 +49,7 @@ async function syncPolicy(registry: Registry, store: KindStore, name: string): P
   if (!policy || isChecked(policy)) return false;
   const typeChecking = await checkPolicy(registry, policy);
   const compute = (previous: AnyObject): AnyObject => {
-    if ((previous.metadata?.generation ?? 0) !== (policy.metadata?.generation ?? 0)) return previous;
+    if (!isSameWish(previous, policy)) return previous;
     const next = cloneObject(previous) as AnyObject & ValidatingAdmissionPolicy;
     next.status = { ...next.status, observedGeneration: policy.metadata?.generation ?? 0, typeChecking };
     return nextVersion(store, 'status', next, previous);
@@ -57,6 +57,10 @@ async function syncPolicy(registry: Registry, store: KindStore, name: string): P
   await store.change(at, { context: serverContext, verb: 'update-status', compute });
   return true;
 }
+
+/** The uid tells a policy from another one of its name, whose generations begin anew. */
+const isSameWish = (a: AnyObject, b: ValidatingAdmissionPolicy): boolean =>
+  a.metadata?.uid === b.metadata?.uid && a.metadata?.generation === b.metadata?.generation;
 
 function isChecked({ metadata = {}, status = {} }: ValidatingAdmissionPolicy): boolean {
   return (metadata.generation ?? 0) <= (status.observedGeneration ?? 0);
