@@ -112,14 +112,36 @@ it('tries again later each time what fails, and soon what another write came bef
     return false;
   });
   keeper.wake('a');
-  const waits: (number | undefined)[] = [];
-  for (let i = 0; i < 3; i++) {
+  // The key rests, and after an error that says nothing of another write, the worker for a second.
+  for (const waits of [[1_000, 1_000], [2_000, 1_000], [200]]) {
     await settled();
-    waits.push(hands.waiting[0]?.ms);
-    hands.go();
+    expect(hands.waiting.map(({ ms }) => ms)).toEqual(waits);
+    for (const _ of waits) hands.go();
   }
   await settled();
-  expect([waits, looks]).toEqual([[1_000, 2_000, 200], 4]);
+  expect([hands.waiting, looks]).toEqual([[], 4]);
+});
+
+it('looks at other keys while one that failed rests', async () => {
+  const seen: string[] = [];
+  const { keeper, hands } = start(async (key) => {
+    seen.push(key);
+    if (key === 'bad') throw new Error('too large');
+    return false;
+  });
+  keeper.wake('bad');
+  await settled();
+  hands.waiting.find(({ ms }) => ms === 1_000)?.done();
+  await settled();
+  // The second failure: from here on the key rests longer than the worker.
+  hands.go();
+  await settled();
+  expect(seen).toEqual(['bad', 'bad']);
+  expect(hands.waiting.map(({ ms }) => ms)).toEqual([2_000, 1_000]);
+  hands.waiting[1]?.done();
+  keeper.wake('good');
+  await settled();
+  expect(seen).toEqual(['bad', 'bad', 'good']);
 });
 
 it('ends with the signal while it waits, and follows nothing any more', async () => {

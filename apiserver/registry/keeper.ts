@@ -34,12 +34,16 @@ export interface KeeperOptions {
 
 /**
  * Keeps the server's own objects as they should be while others change. At most one look at a key is under way; what
- * changes meanwhile is looked at again. What fails is logged and tried again, later each time.
+ * changes meanwhile is looked at again. What fails is logged and tried again, later each time, and does not hold up
+ * other keys for longer than a second.
  */
 export class Keeper {
   readonly #options: KeeperOptions;
   readonly #due = new Set<string>();
+  /** Under way or at rest. */
   readonly #busy = new Set<string>();
+  /** How long a key that failed rests after its next failure. */
+  readonly #backoffs = new Map<string, number>();
   #waiting: (() => void)[] = [];
 
   constructor(options: KeeperOptions) {
@@ -87,29 +91,39 @@ export class Keeper {
 
   async #work(signal: AbortSignal): Promise<void> {
     const { what, sync, paceMs = 0, clock = systemStorageClock, log } = this.#options;
-    let retryMs = firstRetryMs;
     while (!signal.aborted) {
       const key = this.#take();
       if (key === undefined) {
         await new Promise<void>((resolve) => this.#waiting.push(resolve));
         continue;
       }
-      let restMs = 0;
       try {
-        if (await sync(key)) restMs = paceMs;
-        retryMs = firstRetryMs;
+        const hasWritten = await sync(key);
+        this.#backoffs.delete(key);
+        this.#rest(key, hasWritten ? paceMs : 0, signal);
       } catch (error) {
         this.#due.add(key);
-        if (isConflict(error) || isNotFound(error) || isAlreadyExists(error)) await pause(conflictRetryMs, clock, signal);
+        if (isConflict(error) || isNotFound(error) || isAlreadyExists(error)) this.#rest(key, conflictRetryMs, signal);
         else {
           log.warn({ err: error, key }, `cannot keep ${what}: trying again`);
-          await pause(retryMs, clock, signal);
-          retryMs = Math.min(2 * retryMs, mostRetryMs);
+          this.#rest(key, this.#backOff(key), signal);
+          // While the store fails, every key does: bounds the attempts, and what is logged of them.
+          await pause(firstRetryMs, clock, signal);
         }
       }
-      if (restMs > 0) void pause(restMs, clock, signal).then(() => this.#release(key));
-      else this.#release(key);
     }
+  }
+
+  #backOff(key: string): number {
+    const ms = this.#backoffs.get(key) ?? firstRetryMs;
+    this.#backoffs.set(key, Math.min(2 * ms, mostRetryMs));
+    return ms;
+  }
+
+  #rest(key: string, ms: number, signal: AbortSignal): void {
+    const { clock = systemStorageClock } = this.#options;
+    if (ms > 0) void pause(ms, clock, signal).then(() => this.#release(key));
+    else this.#release(key);
   }
 
   #release(key: string): void {
