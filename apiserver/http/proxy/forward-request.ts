@@ -5,10 +5,9 @@ import type { ConnectionOptions } from 'node:tls';
 import { createGunzip, createInflate } from 'node:zlib';
 import { ApiError, asApiError, callCancelled, unavailable } from '../../../api/errors/index.ts';
 import { stopping } from '../../tunnel/forward.ts';
-import type { HttpRequest } from '../http-call.ts';
 import type { StreamWay } from '../streams/stream-route.ts';
 import type { Upgrade } from '../streams/upgrade.ts';
-import { askForBody } from '../unread-request.ts';
+import { askForBody, hasBody } from '../unread-request.ts';
 import { overTls } from './over-tls.ts';
 import { answerHeaders, requestHeaders } from './proxy-headers.ts';
 import type { ProxyTarget } from './proxy-target.ts';
@@ -76,12 +75,6 @@ async function reach<T>(work: Promise<T>): Promise<T> {
     if (known && known.reason !== 'ServiceUnavailable' && known.code !== 'FAILED_PRECONDITION') throw known;
     throw unavailable(`error trying to reach service: ${(error as Error).message}`, error);
   }
-}
-
-function hasBody(request: HttpRequest): boolean {
-  if ('stream' in request) return !request.stream.endAfterHeaders;
-  const { headers } = request;
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 interface Answer {
