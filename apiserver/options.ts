@@ -67,7 +67,7 @@ export interface ServerOptions {
   readonly tls?: Partial<TlsOptions> | undefined;
   /** For tests: other kinds, smaller bounds. */
   readonly kinds?: readonly Kind[];
-  /** Without what the server writes into the status of policies after their writes. */
+  /** Leaves out the type checking of policies, which writes their status after each change of a spec. */
   readonly checksNoPolicyTypes?: boolean;
   readonly ring?: Partial<RingBounds>;
   readonly watchLimits?: Partial<WatchLimits>;

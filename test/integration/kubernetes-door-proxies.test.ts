@@ -151,7 +151,7 @@ describe('a proxy', () => {
     expect(headers).not.toHaveProperty('access-control-allow-origin');
   });
 
-  it('refuses a switch of the protocol that nobody asked for', async () => {
+  it('answers 503 to an unsolicited 101 (Switching Protocols) of the other side', async () => {
     answer = ({ socket }) =>
       void socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\nhello');
     const { code, text } = await ask(`${places()[0]}/`);

@@ -88,7 +88,7 @@ function answerOf(sent: ClientRequest, { request, response, upgrade }: StreamWay
   let timer: NodeJS.Timeout | undefined;
   const answer = new Promise<Answer>((resolve, reject) => {
     sent.on('error', reject);
-    // Node tells of no error where the other side switches the protocol though nobody asked it to.
+    // After an unsolicited 101 (Switching Protocols), Node closes the connection without an error.
     sent.on('close', () => reject(unavailable('the connection was closed before an answer came')));
     if (withinMs !== undefined) timer = setTimeout(() => sent.destroy(late(withinMs)), withinMs);
     sent.on('response', (message) => resolve({ message, head: Buffer.alloc(0) }));
