@@ -2,9 +2,9 @@ import type { EmptyNamespaceResponse, ExtensionRemains } from '../../api/generat
 import { compareVersions } from '../../api/kinds/custom-resource-definition/meaning.ts';
 import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
 import type { Resource } from '../http/subresources.ts';
-import { askExtension, type ExtensionAnswer, type ExtensionDeps, extensionFlow } from './extension-server.ts';
+import type { ExtensionAnswer, ExtensionQuestion } from './extension-server.ts';
 import { readResources } from './read-resources.ts';
-import type { RemoteGroup, RemoteGroups } from './remote-groups.ts';
+import type { RemoteGroup } from './remote-groups.ts';
 
 /** Of one request; discovery has as long as the check of availability. */
 const withinMs = 10_000;
@@ -18,29 +18,68 @@ const JSON_TYPE = 'application/json';
 /** Everything but the metadata is of no interest; a server that knows no such form answers with whole objects. */
 const METADATA_TYPE = `${JSON_TYPE};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,${JSON_TYPE}`;
 
-interface Emptying {
-  readonly namespace: string;
-  readonly deps: ExtensionDeps;
+/** For all groups together: the namespace controller waits 120 s, and learns from the answer what is left. */
+const totalMs = 90_000;
+/** Groups that are emptied at the same time, so that one slow server does not hold up all others. */
+const workers = 8;
+
+export interface EmptyingDeps {
+  readonly groups: Iterable<RemoteGroup>;
+  /** Asks an extension server as this server itself. Throws where there is no whole answer in time. */
+  ask(remote: RemoteGroup, question: ExtensionQuestion): Promise<ExtensionAnswer>;
+  /** Of the caller. */
   readonly signal: AbortSignal;
+}
+
+interface Emptying extends Omit<EmptyingDeps, 'groups'> {
+  readonly namespace: string;
 }
 
 /**
  * Deletes what is in a namespace of the groups that extension servers serve, and tells what is left. As in Kubernetes,
  * each resource is asked for in one version of its group; a server that does not answer fails its own group alone.
  */
-export async function emptyExtensions(groups: RemoteGroups, emptying: Emptying): Promise<EmptyNamespaceResponse> {
+export async function emptyExtensions(namespace: string, { groups, ask, signal }: EmptyingDeps): Promise<EmptyNamespaceResponse> {
+  const endsAt = performance.now() + totalMs;
+  const emptying: Emptying = {
+    ...{ namespace, signal },
+    async ask(remote, question) {
+      signal.throwIfAborted();
+      const left = Math.ceil(endsAt - performance.now());
+      if (left <= 0) throw new Error(`not asked: extension servers took ${totalMs / 1_000} s`);
+      return ask(remote, { ...question, withinMs: Math.min(question.withinMs, left) });
+    },
+  };
+  const sorted = [...groups].sort((a, b) => compareVersions(a.version, b.version));
+  const waiting = [...new Set(sorted.map(({ group }) => group))].entries();
+  const found: EmptyNamespaceResponse[] = [];
+  const work = async (): Promise<void> => {
+    for (const [at, name] of waiting)
+      found[at] = await emptyGroup(
+        sorted.filter(({ group }) => group === name),
+        emptying,
+      );
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+  return {
+    remains: found.flatMap(({ remains = [] }) => remains),
+    undiscovered: found.flatMap(({ undiscovered = [] }) => undiscovered),
+  };
+}
+
+async function emptyGroup(versions: readonly RemoteGroup[], emptying: Emptying): Promise<EmptyNamespaceResponse> {
   const remains: ExtensionRemains[] = [];
   const undiscovered: { groupVersion: string; message: string }[] = [];
   const seen = new Set<string>();
-  for (const remote of [...groups].sort((a, b) => compareVersions(a.version, b.version))) {
+  for (const remote of versions) {
     const found = await discover(remote, emptying);
     if (typeof found === 'string') {
       undiscovered.push({ groupVersion: `${remote.group}/${remote.version}`, message: found });
       continue;
     }
-    const wanted = found.filter((each) => isEmptied(each) && !seen.has(`${each.name}.${remote.group}`));
-    for (const { name } of wanted) seen.add(`${name}.${remote.group}`);
-    remains.push(...(await emptyGroup(remote, wanted, emptying)));
+    const wanted = found.filter((each) => isEmptied(each) && !seen.has(each.name));
+    for (const { name } of wanted) seen.add(name);
+    remains.push(...(await emptyVersion(remote, wanted, emptying)));
   }
   return { remains, undiscovered };
 }
@@ -49,12 +88,11 @@ const isEmptied = ({ name, namespaced, verbs }: Resource): boolean =>
   namespaced && !name.includes('/') && verbs.includes('delete');
 
 /** What the server serves now, or why it did not say so. */
-async function discover(remote: RemoteGroup, { deps, signal }: Emptying): Promise<readonly Resource[] | string> {
+async function discover(remote: RemoteGroup, { ask, signal }: Emptying): Promise<readonly Resource[] | string> {
   if (!remote.isAvailable) return 'its APIService is not available';
   try {
     const path = `/apis/${remote.group}/${remote.version}`;
-    const question = { path, accept: JSON_TYPE, withinMs: discoveryMs, mostBytes };
-    const { code, body } = await askExtension(remote, question, deps, { flow: extensionFlow, signal });
+    const { code, body } = await ask(remote, { path, accept: JSON_TYPE, withinMs: discoveryMs, mostBytes });
     if (code !== 200) return `its server answered with the status ${code}`;
     return readResources(body.toString('utf8')) ?? 'its server answered with no list of resources';
   } catch (error) {
@@ -64,7 +102,11 @@ async function discover(remote: RemoteGroup, { deps, signal }: Emptying): Promis
 }
 
 /** A server that did not answer once is not waited for again. */
-async function emptyGroup(remote: RemoteGroup, resources: readonly Resource[], emptying: Emptying): Promise<ExtensionRemains[]> {
+async function emptyVersion(
+  remote: RemoteGroup,
+  resources: readonly Resource[],
+  emptying: Emptying,
+): Promise<ExtensionRemains[]> {
   let unreachable: string | undefined;
   const remains: ExtensionRemains[] = [];
   for (const resource of resources) {
@@ -85,18 +127,15 @@ async function emptyGroup(remote: RemoteGroup, resources: readonly Resource[], e
 /** An answer that is no success. */
 class Refusal extends Error {}
 
-async function emptyResource(remote: RemoteGroup, { name, verbs }: Resource, { namespace, deps, signal }: Emptying) {
+async function emptyResource(remote: RemoteGroup, { name, verbs }: Resource, { namespace, ask }: Emptying) {
   const collection = `/apis/${remote.group}/${remote.version}/namespaces/${encodeURIComponent(namespace)}/${name}`;
-  const ask = async (method: string, path: string, accept: string): Promise<ExtensionAnswer> => {
-    const answer = await askExtension(remote, { method, path, accept, withinMs, mostBytes }, deps, {
-      flow: extensionFlow,
-      signal,
-    });
+  const send = async (method: string, path: string, accept: string): Promise<ExtensionAnswer> => {
+    const answer = await ask(remote, { method, path, accept, withinMs, mostBytes });
     if (answer.code >= 300 && !isAbsent(answer)) throw new Refusal(refusalOf(answer));
     return answer;
   };
-  const remove = (path: string) => ask('DELETE', `${path}?propagationPolicy=Background`, JSON_TYPE);
-  const list = async () => readList(await ask('GET', `${collection}?limit=${sampled}`, METADATA_TYPE));
+  const remove = (path: string) => send('DELETE', `${path}?propagationPolicy=Background`, JSON_TYPE);
+  const list = async () => readList(await send('GET', `${collection}?limit=${sampled}`, METADATA_TYPE));
   const deletesAll = verbs.includes('deletecollection') && !isAbsent(await remove(collection));
   // What cannot be listed is not known to be there.
   if (!verbs.includes('list')) return { count: 0 };

@@ -2,7 +2,8 @@ import { encodeMessage } from '../../api/codec/message.ts';
 import { badRequest, failedPrecondition, notFound } from '../../api/errors/index.ts';
 import type { EmptyNamespaceRequest, Namespace } from '../../api/generated/types.ts';
 import type { Aggregation } from '../aggregation/aggregation.ts';
-import { emptyExtensions } from '../aggregation/empty-namespace.ts';
+import { type EmptyingDeps, emptyExtensions } from '../aggregation/empty-namespace.ts';
+import { askExtension, type ExtensionDeps, extensionFlow } from '../aggregation/extension-server.ts';
 import { decodeStrictly } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { CallContext } from '../verbs/call-context.ts';
@@ -33,6 +34,11 @@ export function extensionsService(deps: ExtensionsServiceDeps, pipeline: CallPip
   };
 }
 
+const askerOf =
+  (deps: ExtensionDeps, signal: AbortSignal): EmptyingDeps['ask'] =>
+  (remote, question) =>
+    askExtension(remote, question, deps, { flow: extensionFlow, signal });
+
 /** Extension servers are asked as the server itself, which may do everything: so only where all has to go anyway. */
 async function emptyNamespace(
   { aggregation: { groups, deps }, namespaces }: ExtensionsServiceDeps,
@@ -45,6 +51,6 @@ async function emptyNamespace(
   const { metadata } = namespaces.cache.decoder.decode(entry) as Namespace;
   if (!metadata?.deletionTimestamp)
     throw failedPrecondition('BadRequest', `namespace "${name}" is not being deleted: its objects stay`, subject);
-  const response = deps ? await emptyExtensions(groups, { namespace: name, deps, signal }) : {};
+  const response = deps ? await emptyExtensions(name, { groups, ask: askerOf(deps, signal), signal }) : {};
   return { bytes: encodeMessage('berth.server.v1.EmptyNamespaceResponse', response) };
 }
