@@ -26,7 +26,7 @@ const [KEY, VALUE] = [tagOf(1, LENGTH_DELIMITED), tagOf(2, LENGTH_DELIMITED)];
 const writers = new WeakMap<Type, SetWriter>();
 
 /** The writer of all fields of a message; throws NotPlain for what it does not read. */
-export function setWriter(type: Type): SetWriter {
+function setWriter(type: Type): SetWriter {
   let writer = writers.get(type);
   if (!writer) {
     writer = compile(type, () => 'whole');
