@@ -15,8 +15,6 @@ export function writeText(text: string): string {
   return `out.room(${words.length}); const before = out.size; ${writes.join(' ')} out.size = before + ${bytes.length};`;
 }
 
-export const tagOf = (id: number, wire: number): number => ((id << 3) | wire) >>> 0;
-
 const varints: ReadonlySet<string> = new Set(['bool', 'int32', 'uint32', 'int64']);
 
 /** The wire type of one value of a field, of a map's too. */

@@ -1,11 +1,11 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
 import { type FieldSet, isEmptySet, SELF } from '../meta/field-set.ts';
-import { declareSeen, seeOnce, tagOf, wireOf, writeText } from './compiled-writes.ts';
+import { declareSeen, seeOnce, wireOf, writeText } from './compiled-writes.ts';
 import { type JsonCopy, notPlain } from './json-copy.ts';
 import { INLINE, isJsonValue } from './json-fields.ts';
 import type { JsonOutput } from './json-output.ts';
 import { typeOfField } from './message-type.ts';
-import { LENGTH_DELIMITED } from './wire-format.ts';
+import { LENGTH_DELIMITED, tagOf } from './wire-format.ts';
 
 // Sets of fields of encoded messages as the bytes of FieldsV1, without objects or strings in between: the same sets as
 // fieldsOf gives, less what others own. Compiled for each message, as the writers of its JSON are (json-bytes.ts).

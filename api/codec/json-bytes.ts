@@ -1,5 +1,5 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
-import { declareSeen, seeOnce, tagOf, wireOf, writeText } from './compiled-writes.ts';
+import { declareSeen, seeOnce, wireOf, writeText } from './compiled-writes.ts';
 import { messageType } from './descriptors.ts';
 import { toJson } from './json.ts';
 import { JsonCopy, NotPlain, notPlain } from './json-copy.ts';
@@ -7,7 +7,7 @@ import { INLINE } from './json-fields.ts';
 import { type JsonOutput, writtenBytes } from './json-output.ts';
 import { decodeMessage } from './message.ts';
 import { isOpen, storedVersionField } from './open-message.ts';
-import { LENGTH_DELIMITED } from './wire-format.ts';
+import { LENGTH_DELIMITED, tagOf } from './wire-format.ts';
 
 // Encoded objects as the bytes of their JSON, without objects or strings in between: a list of many is mostly this
 // work. Compiled for each message, as its decoder is. Members come in the order of the encoded fields.

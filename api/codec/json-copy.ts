@@ -2,7 +2,7 @@ import type { IntOrString } from '../generated/types.ts';
 import { toRfc3339 } from '../meta/time.ts';
 import { type JsonOutput, MOST_OF_A_BYTE, viewOf } from './json-output.ts';
 import { durationCodec, intOrStringCodec } from './scalars.ts';
-import { LENGTH_DELIMITED, VARINT } from './wire-format.ts';
+import { LENGTH_DELIMITED, tagOf, VARINT } from './wire-format.ts';
 import { WireInput } from './wire-input.ts';
 
 /** Bytes that this way does not read: a message that comes in two parts, for one. Our own encoder writes none. */
@@ -16,7 +16,6 @@ export function notPlain(): never {
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [NEWLINE, RETURN] = [0x0a, 0x0d];
 const DAY_SECONDS = 86_400;
-const tagOf = (id: number, wire: number): number => (id << 3) | wire;
 const TEXT = tagOf(1, LENGTH_DELIMITED);
 
 /** Members that are written into an entry of managedFields behind those that its bytes have. */

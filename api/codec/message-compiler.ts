@@ -1,5 +1,5 @@
 import type { FieldShape, MessageShape } from './message-shapes.ts';
-import { LENGTH_DELIMITED, VARINT } from './wire-format.ts';
+import { LENGTH_DELIMITED, tagOf, VARINT } from './wire-format.ts';
 import type { WireInput } from './wire-input.ts';
 import type { WireOutput } from './wire-output.ts';
 
@@ -74,13 +74,13 @@ function decodeField(field: FieldShape, index: number): string {
   if (field.keyType !== undefined) return decodeEntry(field, index, at);
   if (!field.repeated) {
     const merged = isScalar(field) ? value : `children[${index}](input, input.enter(end), ${at})`;
-    return `case ${tag(field.id, wire)}: ${at} = ${merged}; ${forgetOthers(field)} break;`;
+    return `case ${tagOf(field.id, wire)}: ${at} = ${merged}; ${forgetOthers(field)} break;`;
   }
-  const single = `case ${tag(field.id, wire)}: (${at} ??= []).push(${value}); break;`;
+  const single = `case ${tagOf(field.id, wire)}: (${at} ??= []).push(${value}); break;`;
   if (wire === LENGTH_DELIMITED) return single;
   // Numbers may come one by one or packed, whichever the encoder prefers.
   return `${single}
-    case ${tag(field.id, LENGTH_DELIMITED)}: {
+    case ${tagOf(field.id, LENGTH_DELIMITED)}: {
       const to = input.enter(end);
       const list = ${at} ??= [];
       while (input.at < to) list.push(${decodeValue(field, index, 'to')});
@@ -98,15 +98,15 @@ function forgetOthers(field: FieldShape): string {
 function decodeEntry(field: FieldShape, index: number, at: string): string {
   const { wire, empty } = formOf(field);
   if (field.keyType !== 'string') throw new Error(`the codec knows no maps by ${field.keyType} (${field.name}): add them`);
-  return `case ${tag(field.id, LENGTH_DELIMITED)}: {
+  return `case ${tagOf(field.id, LENGTH_DELIMITED)}: {
       const to = input.enter(end);
       let key = "";
       let value = ${empty};
       while (input.at < to) {
         const part = input.uint32();
         switch (part) {
-          case ${tag(KEY, LENGTH_DELIMITED)}: key = input.string(to); break;
-          case ${tag(VALUE, wire)}: value = ${decodeValue(field, index, 'to')}; break;
+          case ${tagOf(KEY, LENGTH_DELIMITED)}: key = input.string(to); break;
+          case ${tagOf(VALUE, wire)}: value = ${decodeValue(field, index, 'to')}; break;
           default: input.other(part, to, entry);
         }
       }
@@ -128,17 +128,17 @@ function encodeField(field: FieldShape, index: number): string {
     return `const keys = Object.keys(value);
       for (let i = keys.length - 1; i >= 0; i--) {
         const start = output.size;
-        ${encodeValue(field, index, 'value[keys[i]]')} output.uint32(${tag(VALUE, wire)});
-        output.string(keys[i]); output.uint32(${tag(KEY, LENGTH_DELIMITED)});
-        output.uint32(output.size - start); output.uint32(${tag(field.id, LENGTH_DELIMITED)});
+        ${encodeValue(field, index, 'value[keys[i]]')} output.uint32(${tagOf(VALUE, wire)});
+        output.string(keys[i]); output.uint32(${tagOf(KEY, LENGTH_DELIMITED)});
+        output.uint32(output.size - start); output.uint32(${tagOf(field.id, LENGTH_DELIMITED)});
       }`;
   if (field.repeated && wire !== LENGTH_DELIMITED)
     return `if (value.length > 0) {
         const start = output.size;
         ${all(encodeValue(field, index, 'value[i]'))}
-        output.uint32(output.size - start); output.uint32(${tag(field.id, LENGTH_DELIMITED)});
+        output.uint32(output.size - start); output.uint32(${tagOf(field.id, LENGTH_DELIMITED)});
       }`;
-  const end = `output.uint32(${tag(field.id, wire)});`;
+  const end = `output.uint32(${tagOf(field.id, wire)});`;
   return field.repeated ? all(`${encodeValue(field, index, 'value[i]')} ${end}`) : `${encodeValue(field, index, 'value')} ${end}`;
 }
 
@@ -149,8 +149,6 @@ function encodeValue(field: FieldShape, index: number, value: string): string {
 
 const formOf = ({ type }: FieldShape): Form => scalars[type] ?? { wire: LENGTH_DELIMITED, empty: '{}' };
 const isScalar = ({ type }: FieldShape): boolean => scalars[type] !== undefined;
-
-const tag = (id: number, wire: number): number => ((id << 3) | wire) >>> 0;
 
 /** The function that the text declares, with these names in its sight. The text is made of descriptors alone. */
 function build<T>(text: string, sight: Readonly<Record<string, unknown>>): T {

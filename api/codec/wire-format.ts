@@ -3,6 +3,9 @@
 export const VARINT = 0;
 export const LENGTH_DELIMITED = 2;
 
+/** What stands before each value of a field: its number and its wire type. */
+export const tagOf = (id: number, wire: number): number => ((id << 3) | wire) >>> 0;
+
 /** Bytes that are no protobuf message. */
 export class WireError extends Error {
   constructor(message: string) {
