@@ -13,7 +13,7 @@ import type { Registry } from '../registry/registry.ts';
 import { serverVersion } from '../server-version.ts';
 import { ContentsMaker, type DocumentParts, type GroupContents, Slices } from './contents.ts';
 import type { OpenApiVersion, Schema } from './definitions.ts';
-import { type ForeignDocument, foreignDefinitions } from './foreign-definitions.ts';
+import { type ForeignDocument, foreignDefinitions, parsedDocument } from './foreign-definitions.ts';
 import { foreignPaths } from './foreign-paths.ts';
 import { encodeDocument, namedPath, namedSchema } from './gnostic.ts';
 import { encodeDocumentV3, namedPathV3, namedSchemaV3 } from './gnostic-v3.ts';
@@ -157,8 +157,9 @@ export class OpenApiDocuments {
     const maker = new ContentsMaker(version, comments, this.#schemaOf, { path, definition: define });
     for (const contents of all) await maker.add(contents);
     for (const document of foreign) {
-      for (const [name, schema] of foreignDefinitions(document, (each) => names.has(each))) define(name, schema);
-      for (const [at, operations] of foreignPaths(document, (each) => names.has(each))) path(at, operations);
+      const parsed = parsedDocument(document);
+      for (const [name, schema] of foreignDefinitions(parsed, (each) => names.has(each))) define(name, schema);
+      for (const [at, operations] of foreignPaths(parsed, (each) => names.has(each))) path(at, operations);
       await setImmediate();
     }
   }

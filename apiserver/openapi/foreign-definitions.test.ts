@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { foreignDefinitions } from './foreign-definitions.ts';
+import { foreignDefinitions, parsedDocument } from './foreign-definitions.ts';
 
 const of = { group: 'a.example.com', version: 'v1' };
 const GVK = 'x-kubernetes-group-version-kind';
 const read = (definitions: unknown, own: readonly string[] = ['io.k8s.ObjectMeta']) => {
   const body = Buffer.from(typeof definitions === 'string' ? definitions : JSON.stringify({ definitions }));
-  return Object.fromEntries(foreignDefinitions({ ...of, body, hash: '' }, (name) => own.includes(name)));
+  return Object.fromEntries(foreignDefinitions(parsedDocument({ ...of, body, hash: '' }), (name) => own.includes(name)));
 };
 const toy = (more: object = {}) => ({ type: 'object', [GVK]: [{ ...of, kind: 'Toy' }], ...more });
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
-import type { Schema } from './definitions.ts';
+import { GVK, type Schema } from './definitions.ts';
 
 /** A document of OpenAPI v2 of an extension server, which may say anything. */
 export interface ForeignDocument {
@@ -9,8 +9,10 @@ export interface ForeignDocument {
   readonly hash: string;
 }
 
-const REF = '#/definitions/';
-const GVK = 'x-kubernetes-group-version-kind';
+/** A document as it was read: no members where it is no object. */
+export type ParsedDocument = Pick<ForeignDocument, 'group' | 'version'> & { readonly json: JsonObject };
+
+export const REF = '#/definitions/';
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
 const kindForm = /^[A-Za-z][A-Za-z0-9]{0,252}$/;
 const types: ReadonlySet<unknown> = new Set(['object', 'string', 'number', 'integer', 'boolean']);
@@ -24,8 +26,9 @@ const mostDepth = 40;
  * The definitions behind the kinds of one group and version, in a form that no client stumbles over: one that cannot be
  * read makes kubectl refuse the whole document. `isOwn` are names of this server's definitions, which stay as they are.
  */
-export function foreignDefinitions(document: ForeignDocument, isOwn: (name: string) => boolean): ReadonlyMap<string, Schema> {
-  const all = definitionsIn(document.body);
+export function foreignDefinitions(document: ParsedDocument, isOwn: (name: string) => boolean): ReadonlyMap<string, Schema> {
+  const { definitions } = document.json;
+  const all = isJsonObject(definitions) ? definitions : {};
   const reader = new DefinitionReader(all, isOwn);
   const found = new Map<string, Schema>();
   const wanted = Object.keys(all).filter((name) => kindsOf(all[name], document).length > 0);
@@ -44,23 +47,21 @@ export function foreignDefinitions(document: ForeignDocument, isOwn: (name: stri
   return found;
 }
 
-function definitionsIn(body: Buffer): JsonObject {
-  const { definitions } = parsedDocument(body);
-  return isJsonObject(definitions) ? definitions : {};
+export function parsedDocument({ group, version, body }: ForeignDocument): ParsedDocument {
+  return { group, version, json: objectIn(body) };
 }
 
-/** Empty where it is no object. */
-export function parsedDocument(body: Buffer): JsonObject {
+function objectIn(body: Buffer): JsonObject {
   try {
-    const document: unknown = JSON.parse(body.toString('utf8'));
-    return isJsonObject(document) ? document : {};
+    const json: unknown = JSON.parse(body.toString('utf8'));
+    return isJsonObject(json) ? json : {};
   } catch {
     return {};
   }
 }
 
 /** The kinds of the group and version that a definition is of; it may name those of others, too. */
-function kindsOf(definition: unknown, { group, version }: ForeignDocument): JsonObject[] {
+function kindsOf(definition: unknown, { group, version }: ParsedDocument): JsonObject[] {
   const kinds = isJsonObject(definition) ? definition[GVK] : undefined;
   return (Array.isArray(kinds) ? kinds : []).flatMap((each) => {
     const isTheirs = isJsonObject(each) && each.group === group && each.version === version;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parsedDocument } from './foreign-definitions.ts';
 import { foreignPaths } from './foreign-paths.ts';
 
 const of = { group: 'a.example.com', version: 'v1' };
@@ -7,7 +8,7 @@ const GVK = 'x-kubernetes-group-version-kind';
 const toys = '/apis/a.example.com/v1/namespaces/{namespace}/toys';
 const read = (document: unknown) => {
   const body = Buffer.from(typeof document === 'string' ? document : JSON.stringify(document));
-  return Object.fromEntries(foreignPaths({ ...of, body, hash: '' }, (name) => ['Toy', 'Patch'].includes(name)));
+  return Object.fromEntries(foreignPaths(parsedDocument({ ...of, body, hash: '' }), (name) => ['Toy', 'Patch'].includes(name)));
 };
 const operation = (more: object = {}) => ({ operationId: 'patchToy', 'x-kubernetes-action': 'patch', [GVK]: gvk, ...more });
 const reference = (name: string) => ({ $ref: `#/definitions/${name}` });

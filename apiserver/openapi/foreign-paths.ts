@@ -1,10 +1,9 @@
 import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
 import { type GroupVersionKind, GVK } from './definitions.ts';
-import { type ForeignDocument, parsedDocument } from './foreign-definitions.ts';
+import { type ParsedDocument, REF } from './foreign-definitions.ts';
 import type { Operation, Parameter } from './operations.ts';
 import { strategic } from './write-operations.ts';
 
-const DEFINITIONS = '#/definitions/';
 const PARAMETERS = '#/parameters/';
 const methods = ['get', 'put', 'post', 'delete', 'patch'] as const;
 const types: readonly unknown[] = ['string', 'boolean', 'integer'];
@@ -19,12 +18,12 @@ const mostCharacters = 2_000;
  * can do, such as a dry run. `isKnown` are the names of the definitions that the whole document has.
  */
 export function* foreignPaths(
-  document: ForeignDocument,
+  { group, version, json }: ParsedDocument,
   isKnown: (name: string) => boolean,
 ): Generator<[path: string, operations: readonly Operation[]]> {
-  const { paths, parameters } = parsedDocument(document.body);
+  const { paths, parameters } = json;
   if (!isJsonObject(paths)) return;
-  const root = `/apis/${document.group}/${document.version}/`;
+  const root = `/apis/${group}/${version}/`;
   const shared = isJsonObject(parameters) ? parameters : {};
   const own = Object.entries(paths).filter(([path]) => path.startsWith(root) && hasForm(path.slice(root.length)));
   for (const [path, item] of own.slice(0, mostPaths)) {
@@ -102,7 +101,7 @@ function answerOf(responses: unknown, isKnown: (name: string) => boolean): strin
 
 function knownName(schema: unknown, isKnown: (name: string) => boolean): string | undefined {
   const $ref = isJsonObject(schema) ? schema.$ref : undefined;
-  if (typeof $ref !== 'string' || !$ref.startsWith(DEFINITIONS)) return undefined;
-  const name = $ref.slice(DEFINITIONS.length);
+  if (typeof $ref !== 'string' || !$ref.startsWith(REF)) return undefined;
+  const name = $ref.slice(REF.length);
   return isKnown(name) ? name : undefined;
 }
