@@ -114,10 +114,30 @@ describe('the fields of a creator, spelt out in the bytes of an object', () => {
     expect(setOf(custom('Secret', true), withEntries(secret, [mark, both]))).toEqual({ 'f:immutable': {} });
     const status = entryOf('other', { 'f:status': { 'f:active': {} } }, { subresource: 'status' });
     const job = { spec: { parallelism: 1 }, status: { active: 1, failed: 2 } } as ApiObject;
-    expect(setOf(custom('Job', false), withEntries(job, [{ ...mark, apiVersion: 'batch/v1' }, status]))).toEqual({
+    const spelt = withEntries(job, [{ ...mark, apiVersion: 'batch/v1' }, status]);
+    expect(setOf(custom('Job', false), spelt)).toEqual({
       'f:spec': { 'f:parallelism': {} },
       'f:status': { 'f:failed': {} },
     });
+    check(custom('Job', false), spelt);
+  });
+
+  it('are not those that an entry of a status names besides it', () => {
+    const labels = { 'f:metadata': { 'f:labels': { 'f:app': {} } } };
+    for (const set of [
+      { ...labels, 'f:status': {} },
+      { 'f:status': {}, ...labels },
+    ]) {
+      const object = podOf([mark, entryOf('other', set, { subresource: 'status' })]);
+      check(pod, object);
+      expect(setOf(pod, object)).not.toHaveProperty(['f:metadata', 'f:labels']);
+    }
+  });
+
+  it('are those of the first of two entries without a set', () => {
+    const object = podOf([mark, { ...mark, manager: 'second' }]);
+    check(pod, object);
+    expect(setOf(pod, object)).toEqual(setOf(pod, podOf([mark])));
   });
 
   it('of an object with items of the same key are those of the decoded object', () => {
