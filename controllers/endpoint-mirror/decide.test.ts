@@ -42,7 +42,14 @@ describe('the slices of Endpoints that others write', () => {
           ports: [http],
         },
       ],
-      { labels: { team: 'a' }, annotations: { note: 'x', 'kubectl.kubernetes.io/last-applied-configuration': '{}' } },
+      {
+        labels: { team: 'a' },
+        annotations: {
+          note: 'x',
+          'kubectl.kubernetes.io/last-applied-configuration': '{}',
+          'endpoints.kubernetes.io/last-change-trigger-time': '2026-01-01T00:00:00Z',
+        },
+      },
     );
     const plan = decide(endpoints);
     expect(plan).toEqual({
@@ -84,6 +91,8 @@ describe('the slices of Endpoints that others write', () => {
       endpointsOf([
         { addresses: [{ ip: '192.0.2.1' }, { ip: '2001:db8::1' }], ports: [{ port: 80 }] },
         { addresses: [{ ip: '192.0.2.2' }], notReadyAddresses: [{ ip: '192.0.2.1' }], ports: [{ port: 80, protocol: 'TCP' }] },
+        { notReadyAddresses: [{ ip: '192.0.2.3' }, { ip: 'no address' }], ports: [{ port: 80 }] },
+        { addresses: [{ ip: '192.0.2.3' }], ports: [{ port: 80 }] },
         { addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 81, name: 'b', appProtocol: 'http' }] },
       ]),
     );
@@ -93,7 +102,7 @@ describe('the slices of Endpoints that others write', () => {
       endpoints.map(({ addresses, conditions }) => `${addresses} ${conditions?.ready}`),
     ]);
     expect(told).toEqual([
-      ['IPv4', [{ name: '', protocol: 'TCP', port: 80 }], ['192.0.2.1 true', '192.0.2.2 true']],
+      ['IPv4', [{ name: '', protocol: 'TCP', port: 80 }], ['192.0.2.1 true', '192.0.2.2 true', '192.0.2.3 true']],
       ['IPv6', [{ name: '', protocol: 'TCP', port: 80 }], ['2001:db8::1 true']],
       ['IPv4', [{ name: 'b', protocol: 'TCP', port: 81, appProtocol: 'http' }], ['192.0.2.1 true']],
     ]);
@@ -113,6 +122,12 @@ describe('the slices of Endpoints that others write', () => {
     ['there are none', undefined, service],
     ['there is no service', endpointsOf(one), undefined],
     ['the service has a selector', endpointsOf(one), serviceOf()],
+    ['they are being deleted', endpointsOf(one, { deletionTimestamp: { seconds: 1 } }), service],
+    [
+      'the service is being deleted',
+      endpointsOf(one),
+      { ...service, metadata: { ...service.metadata, deletionTimestamp: { seconds: 1 } } },
+    ],
     ['their label says so', endpointsOf(one, { labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } }), service],
     [
       'the endpoints controller keeps them',
