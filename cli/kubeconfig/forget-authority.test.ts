@@ -43,7 +43,7 @@ const read = () => readFile(path, 'utf8');
 
 describe('what kubectl knows of an authority that is gone', () => {
   it('is removed, and the rest stays as it was', async () => {
-    await writeFile(path, merged(merged(foreign, 'berth', dataOf('old', 'ours')), 'anna', dataOf('ours')));
+    await writeFile(path, merged(merged(foreign, 'berth', dataOf('old', 'ours')), 'anna', dataOf('new')));
     expect(await forgetAuthority(path, pem('ours') + pem('new'))).toEqual(['berth', 'anna']);
     expect(await read()).toBe(foreign.replace('current-context: big', 'current-context: ""'));
     expect(await readdir(folder)).toEqual(['config']);
@@ -56,6 +56,13 @@ describe('what kubectl knows of an authority that is gone', () => {
     const { clusters, contexts, users, 'current-context': current } = parse(await read());
     const names = [clusters, contexts, users].map((list: { name: string }[]) => list.map(({ name }) => name));
     expect([names, current]).toEqual([[['big'], ['big'], ['joe', 'berth']], 'big']);
+  });
+
+  it('is removed where an alias of YAML stands for it', async () => {
+    const cluster = `{ server: "https://a:1", certificate-authority-data: ${dataOf('ours')} }`;
+    await writeFile(path, `ours: &ours { name: berth, cluster: ${cluster} }\nclusters: [*ours]\ncontexts: []\nusers: []\n`);
+    expect(await forgetAuthority(path, pem('ours'))).toEqual(['berth']);
+    expect(parse(await read())).toMatchObject({ clusters: [], contexts: [], users: [] });
   });
 
   it('is told of a context that was renamed, and of a cluster without any', async () => {

@@ -31,7 +31,7 @@ export function entriesOf({ clusters, contexts }: Known, authority: string): Nam
   return {
     clusters: gone,
     contexts: left.map(({ name }) => name),
-    users: [...new Set(left.map(userOf))].filter((user) => user !== '' && !kept.has(user)),
+    users: left.map(userOf).filter((user) => !kept.has(user)),
   };
 }
 
