@@ -99,6 +99,37 @@ describe('collecting when idle', () => {
     process.young = 1 * megabyte;
     vi.advanceTimersByTime(10 * checkMs);
     expect([process.shrunk, process.collected]).toEqual([4, 0]);
+    // Three times again after each work.
+    process.cpu += 4_000;
+    process.young = 32 * megabyte;
+    vi.advanceTimersByTime(10 * checkMs);
+    expect([process.shrunk, process.collected]).toEqual([7, 0]);
+  });
+
+  it('leaves a large heap alone until much of it is new', () => {
+    process.heap = 80 * megabyte;
+    process.shrink = () => process.shrunk++;
+    collectWhenIdle(stop.signal, process);
+    vi.advanceTimersByTime(checkMs);
+    process.heap += 15 * megabyte;
+    vi.advanceTimersByTime(10 * checkMs);
+    expect(process.collections()).toBe(1);
+    process.heap += 15 * megabyte;
+    vi.advanceTimersByTime(10 * checkMs);
+    expect(process.collections()).toBe(2);
+  });
+
+  it('counts what a heap has grown from what V8 left of it', () => {
+    process.heap = 40 * megabyte;
+    process.shrink = () => process.shrunk++;
+    collectWhenIdle(stop.signal, process);
+    vi.advanceTimersByTime(checkMs);
+    process.heap = 10 * megabyte;
+    vi.advanceTimersByTime(10 * checkMs);
+    expect(process.collections()).toBe(1);
+    process.heap = 20 * megabyte;
+    vi.advanceTimersByTime(10 * checkMs);
+    expect(process.collections()).toBe(2);
   });
 
   it('only collects a large heap, where shrinking would pause the process for long', () => {
@@ -129,13 +160,22 @@ describe('collecting when idle', () => {
   it('gives back what was compiled, and the code runs again afterwards', async () => {
     const functions = Array.from({ length: 2_000 }, (_, index) => new Function('x', `return x + ${index};`));
     const sum = () => functions.reduce((total: number, each) => each(total) as number, 0);
+    const size = () => getHeapCodeStatistics().bytecode_and_metadata_size;
     const before = sum();
-    const compiled = getHeapCodeStatistics().bytecode_and_metadata_size;
+    // So often that V8 compiles them into code of the second step, too.
+    for (let i = 0; i < 1_000; i++) sum();
+    const compiled = size();
     v8Collector().shrink();
-    await vi.waitFor(() => {
-      expect(getHeapCodeStatistics().bytecode_and_metadata_size).toBeLessThan(compiled - functions.length * 16);
-    });
+    // Each function has some hundred bytes.
+    const little = functions.length * 16;
+    await vi.waitFor(() => expect(size()).toBeLessThan(compiled - little));
+    const left = size();
     expect(sum()).toBe(before);
+    const again = size();
+    expect(again, 'compiled again').toBeGreaterThan(left + little);
+    // Other collections keep code.
+    v8Collector().collect();
+    expect(size()).toBeGreaterThan(again - little);
   });
 
   it('gives back the room that V8 took for young objects', async () => {
