@@ -40,10 +40,26 @@ describe('the paths of an extension server', () => {
     expect(read({ paths: { [toys]: { patch } } })[toys]).toMatchObject([{ withoutStrategic: true }]);
   });
 
-  it('of a subresource may speak of the kind of another group', () => {
-    const scale = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
-    const path = `${toys}/{name}/scale`;
-    expect(read({ paths: { [path]: { get: operation({ [GVK]: scale }) } } })[path]).toMatchObject([{ gvk: scale }]);
+  it.each([
+    { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+    { group: '', version: 'v1', kind: 'Binding' },
+  ])('of a subresource may speak of the kind of another group: $kind', (other) => {
+    const path = `${toys}/{name}/other`;
+    expect(read({ paths: { [path]: { get: operation({ [GVK]: other }) } } })[path]).toMatchObject([{ gvk: other }]);
+  });
+
+  it('tell the answer of a creation', () => {
+    const post = operation({ responses: { '201': { schema: reference('Toy') } } });
+    expect(read({ paths: { [toys]: { post } } })[toys]).toMatchObject([{ answer: 'Toy' }]);
+  });
+
+  it('are bounded in number, length, parameters and words', () => {
+    const paths = Object.fromEntries(Array.from({ length: 2_001 }, (_, i) => [`${toys}/n${i}`, { get: operation() }]));
+    expect(Object.keys(read({ paths }))).toHaveLength(2_000);
+    const parameters = Array.from({ length: 51 }, (_, i) => ({ ...dryRun, name: `p${i}`, description: 'x'.repeat(2_001) }));
+    const of = { [toys]: { get: operation({ parameters }) }, [`${toys}/${'n'.repeat(2_000)}`]: { get: operation() } };
+    const { [toys]: [got] = [], ...others } = read({ paths: of });
+    expect([got?.parameters.length, got?.parameters[0]?.description.length, others]).toEqual([50, 2_000, {}]);
   });
 
   it.each<[string, object]>([
@@ -52,18 +68,27 @@ describe('the paths of an extension server', () => {
     ['with odd characters', { [`${toys}/"`]: { patch: operation() } }],
     ['that leads elsewhere', { '/apis/a.example.com/v1/../../apps': { patch: operation() } }],
     ['without a kind', { [toys]: { patch: operation({ [GVK]: undefined }) } }],
+    ['without an id', { [toys]: { patch: operation({ operationId: undefined }) } }],
     ['without an action', { [toys]: { patch: operation({ 'x-kubernetes-action': undefined }) } }],
     ['with a method that none knows', { [toys]: { trace: operation() } }],
-    ['that is none', { [toys]: [] }],
+    ['that is none', { [toys]: null }],
   ])('leave out one %s', (_title, paths) => expect(read({ paths })).toEqual({}));
 
   it('leave out definitions and parameters that there are not', () => {
     const body = { name: 'body', in: 'body', schema: reference('Missing') };
-    const parameters = [body, { $ref: '#/parameters/missing' }, { $ref: 'x' }, null, { name: 'a', in: 'header', type: 'string' }];
+    const parameters = [
+      ...[body, null, { $ref: '#/parameters/missing' }, { $ref: '#/parameterz/there' }],
+      ...[
+        { ...dryRun, in: 'header' },
+        { ...dryRun, type: 'array' },
+        { ...dryRun, name: '' },
+      ],
+    ];
     const get = operation({ parameters, responses: { '200': { schema: reference('Missing') } } });
-    expect(read({ paths: { [toys]: { get } } })[toys]).toEqual([
-      { method: 'get', id: 'patchToy', action: 'patch', gvk, parameters: [] },
-    ]);
+    const elsewhere = operation({ responses: { '200': { schema: { $ref: '#/definitionz/Toy' } } } });
+    const document = { paths: { [toys]: { get }, [`${toys}/{name}`]: { get: elsewhere } }, parameters: { there: dryRun } };
+    expect(read(document)[`${toys}/{name}`]?.[0]).not.toHaveProperty('answer');
+    expect(read(document)[toys]).toEqual([{ method: 'get', id: 'patchToy', action: 'patch', gvk, parameters: [] }]);
   });
 
   it.each(['{', 'null', '{"paths":[]}', '[]', '{}'])('are none where the document is %s', (text) =>
