@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { notFound } from '../../api/errors/index.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import type { StorageClock } from '../storage/clock.ts';
+import type { Entry } from '../watch/entry.ts';
 import { KindCache } from '../watch/kind-cache.ts';
 import { Keeper, type KeeperOptions } from './keeper.ts';
 
@@ -103,7 +104,8 @@ it('looks at all keys when a cache starts afresh, since what is gone had no even
 });
 
 it('tries again later each time what fails, and soon what another write came before', async () => {
-  const errors: Error[] = [new Error('disk'), new Error('disk'), notFound({ kind: 'Service' })];
+  const disk = new Error('disk');
+  const errors: (Error | undefined)[] = [disk, disk, notFound({ kind: 'Service' }), undefined, ...Array(8).fill(disk)];
   let looks = 0;
   const { keeper, hands } = start(async () => {
     looks++;
@@ -120,6 +122,13 @@ it('tries again later each time what fails, and soon what another write came bef
   }
   await settled();
   expect([hands.waiting, looks]).toEqual([[], 4]);
+  // A success begins the waits anew, and they end at a minute.
+  keeper.wake('a');
+  for (const ms of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]) {
+    await settled();
+    expect(hands.waiting.map((each) => each.ms)).toEqual([ms, 1_000]);
+    for (let i = 0; i < 2; i++) hands.go();
+  }
 });
 
 it('looks at other keys while one that failed rests', async () => {
@@ -142,6 +151,49 @@ it('looks at other keys while one that failed rests', async () => {
   keeper.wake('good');
   await settled();
   expect(seen).toEqual(['bad', 'bad', 'good']);
+});
+
+it('lets no key rest after a look that wrote nothing, and looks at as many at once as it has workers', async () => {
+  const seen: string[] = [];
+  const finish: (() => void)[] = [];
+  const { keeper, hands } = start(
+    async (key) => {
+      seen.push(key);
+      await new Promise<void>((resolve) => finish.push(resolve));
+      return false;
+    },
+    { workers: 2, paceMs: 7 },
+  );
+  for (const key of ['a', 'b', 'c']) keeper.wake(key);
+  await settled();
+  expect(seen).toEqual(['a', 'b']);
+  keeper.wake('a');
+  finish[0]!();
+  await settled();
+  expect([seen, hands.waiting]).toEqual([['a', 'b', 'c'], []]);
+  finish[1]!();
+  await settled();
+  expect(seen).toEqual(['a', 'b', 'c', 'a']);
+});
+
+it('looks at what an object bore on before a change, too, which may be more than can be read', async () => {
+  const cache = new KindCache(kindNamed('Service'));
+  const keysOf = ({ bytes }: Entry): readonly string[] => {
+    const text = bytes.toString();
+    if (text === 'bad') throw new Error('damaged');
+    return [text];
+  };
+  const seen: string[] = [];
+  const sync = async (key: string): Promise<boolean> => {
+    seen.push(key);
+    return false;
+  };
+  start(sync, { sources: [{ cache, keysOf }] });
+  for (const [at, text] of ['x', 'y', 'bad', 'z'].entries()) {
+    cache.apply({ type: 'put', key: 'a', bytes: Buffer.from(text), revision: at + 1 } as never);
+    await settled();
+  }
+  expect(seen).toEqual(['x', 'x', 'y', 'y', 'z']);
 });
 
 it('ends with the signal while it waits, and follows nothing any more', async () => {
