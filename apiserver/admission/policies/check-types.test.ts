@@ -47,9 +47,12 @@ describe('checking the types of a policy', () => {
       { name: 'replicas', expression: 'object.spec.replicas' },
       { name: 'twice', expression: 'variables.replicas * 2' },
       { name: 'wrong', expression: 'object.spec.nothing' },
+      { name: 'spec', expression: 'object.spec' },
     ];
     const spec = { variables };
     expect(told('variables.twice > 1 && variables.wrong > "x"', deployment, spec)).toBeUndefined();
+    // What is no plain value is only known when there is one.
+    expect(told('variables.spec.nothing > 1', deployment, spec)).toBeUndefined();
     expect(told('variables.twice > "1"', deployment, spec)).toContain("'_>_' applied to '(int, string)'");
   });
 

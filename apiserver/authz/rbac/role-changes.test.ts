@@ -93,6 +93,7 @@ describe('a user with a few rights', () => {
     const { create } = world();
     const mixed = [
       rule('get,delete,watch pods,secrets'),
+      rule('delete pods'),
       rule('get,list configmaps', { resourceNames: ['a', 'c'] }),
       { verbs: ['get', 'post'], nonResourceURLs: ['/x'] },
     ];
@@ -108,9 +109,9 @@ describe('a user with a few rights', () => {
       ].join('\n'),
     );
     const resources = Array.from({ length: 10_001 }, (_, i) => `r${i}`);
-    const longest = (verbs: string[]): string => {
+    const longest = (verbs: string[], ...more: PolicyRule[]): string => {
       try {
-        create('ClusterRole', withRules({ verbs, apiGroups: [''], resources }));
+        create('ClusterRole', withRules({ verbs, apiGroups: [''], resources }, ...more));
       } catch (error) {
         return (error as Error).message;
       }
@@ -118,6 +119,8 @@ describe('a user with a few rights', () => {
     };
     for (const verbs of [['get'], []]) expect(longest(verbs).length).toBeLessThan(4_000);
     expect(longest(['get'])).toMatch(/r0" .*\.\.\.$/s);
+    const twice = longest(['get'], rule('get a'), rule('get a'));
+    expect(twice).toMatch(/held:\n{APIGroups:\[""\], Resources:\["a"\], Verbs:\["get"\]}\n{APIGroups:\[""\], Resources:\["r0"/);
   });
 
   it('gives no cluster role labels, by which it becomes part of others, unless it holds what is in it', () => {
