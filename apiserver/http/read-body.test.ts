@@ -49,6 +49,29 @@ describe('a body', () => {
     request.emit('end');
     request.emit('close');
     expect(String(await stateOf(other))).toBe('{}');
+    expect(request.pause).not.toHaveBeenCalled();
+  });
+
+  it('is asked for where its client waits for that, and nowhere else', async () => {
+    for (const [headers, times] of [
+      [{ expect: '100-continue' }, 1],
+      [{}, 0],
+    ] as const) {
+      const { whole, request, response } = way({ request: { headers } });
+      const reading = readBody(whole);
+      expect(response.writeContinue).toHaveBeenCalledTimes(times);
+      request.emit('end');
+      expect(String(await stateOf(reading))).toBe('');
+    }
+  });
+
+  it('that grows too large is refused, and no more of it read', async () => {
+    const { whole, request } = way({});
+    const reading = readBody(whole);
+    request.emit('data', Buffer.alloc(4 * 1024 * 1024));
+    request.emit('data', Buffer.alloc(1));
+    expect(await stateOf(reading)).toMatchObject({ reason: 'RequestEntityTooLarge' });
+    expect([request.pause.mock.calls.length, request.listenerCount('data')]).toEqual([1, 0]);
   });
 
   it('that is compressed, or said to be too large, is refused unread', async () => {
