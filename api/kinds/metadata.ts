@@ -82,7 +82,7 @@ export function validateFinalizers(
   return violations;
 }
 
-/** What the maker of a custom object is told of its finalizers. */
+/** Warnings about the finalizers of a custom object that is created. */
 export function finalizerWarnings({ finalizers: names = [] }: ObjectMeta = {}): string[] {
   const why =
     'prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers';

@@ -46,7 +46,7 @@ const tooLarge = (): ApiError =>
   });
 
 function collect({ request, response, arrivals }: BodyWay): Promise<Buffer> {
-  // When a connection breaks, its requests end before its answers, and none tells of its end twice.
+  // Of a broken connection the requests are destroyed before the responses, and neither emits another 'close'.
   if (response.destroyed || request.destroyed) return Promise.reject(callCancelled());
   // The client has been authenticated, and may begin.
   askForBody(request, response);

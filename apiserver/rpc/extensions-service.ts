@@ -18,7 +18,7 @@ export interface ExtensionsServiceDeps {
   readonly namespaces: KindStore;
 }
 
-/** The objects of extension servers, as far as this server's own controllers have to do with them. */
+/** Work on objects of extension servers that the controllers leave to the API server, which alone reaches them. */
 export function extensionsService(deps: ExtensionsServiceDeps, pipeline: CallPipeline) {
   return {
     definition: serviceDefinition(EXTENSIONS_SERVICE),

@@ -184,8 +184,8 @@ export interface KnownTypes {
 }
 
 /**
- * What does not fit the types of a kind in the rules of a policy and their messages, by the path of the expression. As
- * in Kubernetes a variable that does not compile is dyn, and gets no warning.
+ * Type errors in the validations of a policy and their messages, against the types of a kind, by the path of the
+ * expression. As in Kubernetes, a variable that does not compile has any type and gives no error of its own.
  */
 export function checkTypes(
   { spec = {} }: ValidatingAdmissionPolicy,

@@ -27,8 +27,8 @@ import { loadPolicyEngine, type PolicyEngine } from './load-engine.ts';
 const MOST_KINDS = 10;
 
 /**
- * Writes into the status of policies what in their rules does not fit the types of the kinds that they name, once for
- * each generation, until the signal aborts. Never throws.
+ * Checks the expressions of policies against the types of the kinds that they match, once for each generation, and
+ * writes the errors into `status.typeChecking`, until the signal aborts. Never throws.
  */
 export async function runTypeChecking(registry: Registry, log: Logger, signal: AbortSignal): Promise<void> {
   const store = registry.stores.get('ValidatingAdmissionPolicy');

@@ -26,7 +26,7 @@ export class LogSocket {
   async begin(): Promise<void> {
     if (this.#ws) return;
     this.#ws = await door.open(this.#upgrade, door.protocolOf(this.#upgrade));
-    // It says nothing that is of interest, but that it goes.
+    // Messages of the client are discarded; its close is not.
     this.#ws.resume();
     await this.send(Buffer.alloc(0));
   }
