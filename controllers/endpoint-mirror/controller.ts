@@ -1,26 +1,18 @@
 import type { EndpointSlice, Endpoints, Service } from '../../api/generated/types.ts';
 import { objectKey } from '../../api/meta/key.ts';
-import { managers, serviceLabels } from '../../api/meta/service-names.ts';
+import { managers } from '../../api/meta/service-names.ts';
 import type { Informer, ResourceWrites } from '../../client/index.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
-import { OwnWrites } from '../owned-pods/own-writes.ts';
+import { OwnWrites, unshownRetryMs } from '../owned-pods/own-writes.ts';
 import { rule } from '../rules.ts';
 import { serviceIndexers } from '../service-pods.ts';
+import { keptSlices } from '../slices/kept-slices.ts';
 import { writeSlices } from '../slices/write.ts';
 import { decideMirror } from './decide.ts';
 
-/** By then the informer usually shows what was written. */
-const unshownRetryMs = 20;
-
-/** The Endpoints of a slice that this controller keeps. */
-export const mirrorIndexers = {
-  mirrored({ metadata }: EndpointSlice): readonly string[] {
-    const name = metadata?.labels?.[serviceLabels.serviceName];
-    const isOurs = metadata?.labels?.[serviceLabels.managedBy] === managers.mirroredSlices;
-    return isOurs && name ? [`${metadata?.namespace ?? ''}/${name}`] : [];
-  },
-};
+/** Service and Endpoints have one name. */
+export const mirrorIndexers = { mirrored: keptSlices(managers.mirroredSlices) };
 
 export interface EndpointMirrorOptions {
   readonly services: Informer<Service>;

@@ -1,31 +1,22 @@
 import type { EndpointSlice, Node, Pod, Service } from '../../api/generated/types.ts';
 import { objectKey } from '../../api/meta/key.ts';
-import { managers, serviceLabels } from '../../api/meta/service-names.ts';
+import { managers } from '../../api/meta/service-names.ts';
 import { labels } from '../../api/meta/well-known.ts';
 import type { Clock, Informer, ResourceWrites } from '../../client/index.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { rememberRanges } from '../node-pod-ranges.ts';
-import { OwnWrites } from '../owned-pods/own-writes.ts';
+import { OwnWrites, unshownRetryMs } from '../owned-pods/own-writes.ts';
 import { Pace } from '../owned-pods/pace.ts';
 import { namespaceIndexers } from '../owned-pods/pod-index.ts';
 import { podIndexers } from '../pod-garbage/controller.ts';
 import { rule } from '../rules.ts';
 import { hasSelector, podsOfService, servedNodeChanges, servedPodChanges, serviceIndexers } from '../service-pods.ts';
+import { keptSlices } from '../slices/kept-slices.ts';
 import { writeSlices } from '../slices/write.ts';
 import { decideSlices } from './decide.ts';
 
-/** By then the informer usually shows what was written. */
-const unshownRetryMs = 20;
-
-/** The service of a slice that this controller keeps. */
-export const sliceIndexers = {
-  service({ metadata }: EndpointSlice): readonly string[] {
-    const service = metadata?.labels?.[serviceLabels.serviceName];
-    const isOurs = metadata?.labels?.[serviceLabels.managedBy] === managers.slices;
-    return isOurs && service ? [`${metadata?.namespace ?? ''}/${service}`] : [];
-  },
-};
+export const sliceIndexers = { service: keptSlices(managers.slices) };
 
 export interface EndpointSlicesOptions {
   /** With `serviceIndexers`. */

@@ -6,16 +6,13 @@ import type { Clock, Informer, ResourceWrites } from '../../client/index.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { rememberRanges } from '../node-pod-ranges.ts';
-import { OwnWrites } from '../owned-pods/own-writes.ts';
+import { OwnWrites, unshownRetryMs } from '../owned-pods/own-writes.ts';
 import { Pace } from '../owned-pods/pace.ts';
 import { namespaceIndexers } from '../owned-pods/pod-index.ts';
 import { podIndexers } from '../pod-garbage/controller.ts';
 import { rule } from '../rules.ts';
 import { hasSelector, podsOfService, servedNodeChanges, servedPodChanges, serviceIndexers } from '../service-pods.ts';
 import { decideEndpoints } from './decide.ts';
-
-/** By then the informer usually shows what was written. */
-const unshownRetryMs = 20;
 
 export interface EndpointsOptions {
   /** With `serviceIndexers`. */

@@ -11,7 +11,7 @@ import { type Client, type Clock, type EventRecorder, type Informer, referenceTo
 import { attemptEach } from '../attempt-each.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
-import { OwnWrites } from '../owned-pods/own-writes.ts';
+import { OwnWrites, unshownRetryMs } from '../owned-pods/own-writes.ts';
 import { StatusWriter } from '../owned-pods/status-writer.ts';
 import { rule, writeStatus } from '../rules.ts';
 import { type AddressPool, parseLoadBalancerPool } from './address-pool.ts';
@@ -33,8 +33,6 @@ export interface LoadBalancersOptions {
 
 /** All are looked at together: what one service gets depends on what all others have. */
 const ALL = 'all';
-/** By then the informers usually show what was written. */
-const unshownRetryMs = 20;
 const quietCheckMs = 5_000;
 
 /**

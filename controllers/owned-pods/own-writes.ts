@@ -1,3 +1,6 @@
+/** When a key is looked at again whose writes the informers do not show: by then they usually do. */
+export const unshownRetryMs = 20;
+
 /** Tells up to which version it shows everything, as an informer does. */
 export interface Showing {
   shows(resourceVersion: string): boolean;

@@ -6,7 +6,7 @@ import type { Clock, Informer, ResourceWrites } from '../../client/index.ts';
 import { type Again, type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { hasOtherRanges, rememberRanges } from '../node-pod-ranges.ts';
-import { OwnWrites } from '../owned-pods/own-writes.ts';
+import { OwnWrites, unshownRetryMs } from '../owned-pods/own-writes.ts';
 import { Pace } from '../owned-pods/pace.ts';
 import { namespaceIndexers } from '../owned-pods/pod-index.ts';
 import { podIndexers } from '../pod-garbage/controller.ts';
@@ -14,8 +14,6 @@ import { rule } from '../rules.ts';
 import { writeSlices } from '../slices/write.ts';
 import { decidePodAddressSlices } from './decide.ts';
 
-/** By then the informer usually shows what was written. */
-const unshownRetryMs = 20;
 /** A namespace is looked at once in 50 to 100 ms at most: a burst of pods is written in few steps. */
 const pace = { perMs: 25, leastMs: 50, mostMs: 100 };
 
