@@ -5,6 +5,12 @@ export function splitCertificates(text: string): string[] {
   return (text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []).map((each) => `${each}\n`);
 }
 
+/** Whether two PEM texts have a certificate in common: while a new authority takes over there are two. */
+export function shareCertificate(one: string, other: string): boolean {
+  const known = splitCertificates(other);
+  return splitCertificates(one).some((each) => known.includes(each));
+}
+
 /** "sha256:" and the hash of a certificate's public key (SPKI) in hex, as kubeadm writes it: names an authority. */
 export function authorityHash(certificate: X509Certificate): string {
   const key = certificate.publicKey.export({ type: 'spki', format: 'der' });

@@ -1,5 +1,5 @@
 import { isAlias, isMap, type YAMLSeq } from 'yaml';
-import { splitCertificates } from '../../api/meta/authority.ts';
+import { shareCertificate } from '../../api/meta/authority.ts';
 import { changeKubeconfig, readText } from './kubeconfig-file.ts';
 import { type Known, listOf, parse, readKubeconfig } from './merge-kubeconfig.ts';
 
@@ -12,15 +12,12 @@ interface Entry {
 type Names = Readonly<Record<'clusters' | 'contexts' | 'users', readonly string[]>>;
 
 /**
- * The clusters that trust an authority (PEM), the contexts of these, and the users that no other context has. One of
- * two authorities is enough: while a new one takes over there are two. Pure.
+ * The clusters that trust an authority (PEM), the contexts of these, and the users that no other context has. Pure.
  */
 export function entriesOf({ clusters, contexts }: Known, authority: string): Names {
-  const certificates = splitCertificates(authority);
   const trusts = ({ cluster }: Entry): boolean => {
     const data = cluster?.['certificate-authority-data'];
-    const known = typeof data === 'string' ? splitCertificates(Buffer.from(data, 'base64').toString('latin1')) : [];
-    return known.some((each) => certificates.includes(each));
+    return typeof data === 'string' && shareCertificate(Buffer.from(data, 'base64').toString('latin1'), authority);
   };
   const gone = (clusters as readonly Entry[]).filter(trusts).map(({ name }) => name);
   const isGone = ({ context }: Entry): boolean => gone.includes(String(context?.cluster));

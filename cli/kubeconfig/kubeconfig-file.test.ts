@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { changeKubeconfig, isReadByKubectl, kubeconfigPath } from './kubeconfig-file.ts';
+import { changeKubeconfig, isReadByKubectl, kubeconfigPath, kubeconfigPaths } from './kubeconfig-file.ts';
 
 let folder: string;
 let path: string;
@@ -15,6 +15,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 it('is the first file of KUBECONFIG, or that in the home folder', () => {
   expect(kubeconfigPath({ KUBECONFIG: ':/a/b:/c' }, '/home/joe')).toBe('/a/b');
   expect(kubeconfigPath({ KUBECONFIG: '' }, '/home/joe')).toBe('/home/joe/.kube/config');
+  expect(kubeconfigPaths({ KUBECONFIG: ':/a/b:/c:/a/b' }, '/home/joe')).toEqual(['/a/b', '/c']);
   expect(isReadByKubectl('/c', { KUBECONFIG: ':/a/b:/c' }, '/home/joe')).toBe(true);
   expect(isReadByKubectl('/home/joe/.kube/config', { KUBECONFIG: '/c' }, '/home/joe')).toBe(false);
   expect(isReadByKubectl('/home/joe/.kube/config', {}, '/home/joe')).toBe(true);

@@ -9,10 +9,10 @@ import { writeSecretFile } from '../../client/config/write-secret-file.ts';
 
 /** Where kubectl reads first: the first file that KUBECONFIG names, or ~/.kube/config. */
 export function kubeconfigPath(env: NodeJS.ProcessEnv = process.env, home: string = homedir()): string {
-  return resolve(env.KUBECONFIG?.split(delimiter).find((each) => each !== '') ?? join(home, '.kube', 'config'));
+  return kubeconfigPaths(env, home)[0] ?? '';
 }
 
-/** The files that kubectl reads without being told to. */
+/** The files that kubectl reads without being told to, at least one. */
 export function kubeconfigPaths(env: NodeJS.ProcessEnv = process.env, home: string = homedir()): string[] {
   const named = env.KUBECONFIG?.split(delimiter).filter((each) => each !== '') ?? [];
   const paths = named.length > 0 ? named : [join(home, '.kube', 'config')];

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import { splitCertificates } from '../../api/meta/authority.ts';
+import { shareCertificate } from '../../api/meta/authority.ts';
 import { drawingOn } from '../../cli/printers/terminal-guard.ts';
 import { ExitWith } from '../../cli/program/failure.ts';
 import { readRecord } from '../installation/installation-record.ts';
@@ -114,7 +114,7 @@ export async function purgeAll(
   if (authority !== undefined) await forgetContexts(authority, say);
 }
 
-/** Contexts of Berth's configuration and of kubectl's that lead to nothing any more. */
+/** Removes the contexts of an installation that is gone from Berth's configuration and from kubectl's. */
 async function forgetContexts(authority: string, say: (text: string) => void): Promise<void> {
   const { loadContext, removeContext } = await import('../../client/index.ts');
   // Another installation may have written its own under this name meanwhile.
@@ -133,12 +133,6 @@ async function forgetContexts(authority: string, say: (text: string) => void): P
       process.stderr.write(`cannot remove the contexts of this installation: ${(error as Error).message}\n`);
     }
   }
-}
-
-/** While a new authority takes over there are two, and a context may know one of them. */
-function shareCertificate(one: string, other: string): boolean {
-  const known = splitCertificates(other);
-  return splitCertificates(one).some((each) => known.includes(each));
 }
 
 function readAuthority(dataDir: string): string | undefined {
