@@ -41,37 +41,37 @@ const merged = (text: string, name: string, data: string): string => {
 };
 const read = () => readFile(path, 'utf8');
 
-describe('what kubectl knows of an authority that is gone', () => {
-  it('is removed, and the rest stays as it was', async () => {
+describe('forgetting an authority', () => {
+  it('removes the contexts of its clusters with their users, and leaves all else as it was', async () => {
     await writeFile(path, merged(merged(foreign, 'berth', dataOf('old', 'ours')), 'anna', dataOf('new')));
-    expect(await forgetAuthority(path, pem('ours') + pem('new'))).toEqual(['berth', 'anna']);
+    expect(await forgetAuthority(path, pem('ours') + pem('new'))).toEqual(['context "berth"', 'context "anna"']);
     expect(await read()).toBe(foreign.replace('current-context: big', 'current-context: ""'));
     expect(await readdir(folder)).toEqual(['config']);
   });
 
-  it('leaves a user that another context has, and a current context of another cluster', async () => {
+  it('keeps a user that another context has, and a current context of another cluster', async () => {
     const text = merged(foreign, 'berth', dataOf('ours')).replace('user: joe }', 'user: berth }');
     await writeFile(path, text.replace('current-context: berth', 'current-context: big'));
-    expect(await forgetAuthority(path, pem('ours'))).toEqual(['berth']);
+    expect(await forgetAuthority(path, pem('ours'))).toEqual(['context "berth"']);
     const { clusters, contexts, users, 'current-context': current } = parse(await read());
     const names = [clusters, contexts, users].map((list: { name: string }[]) => list.map(({ name }) => name));
     expect([names, current]).toEqual([[['big'], ['big'], ['joe', 'berth']], 'big']);
   });
 
-  it('is removed where an alias of YAML stands for it', async () => {
+  it('removes a cluster that stands in its list as an alias of YAML', async () => {
     const cluster = `{ server: "https://a:1", certificate-authority-data: ${dataOf('ours')} }`;
     await writeFile(path, `ours: &ours { name: berth, cluster: ${cluster} }\nclusters: [*ours]\ncontexts: []\nusers: []\n`);
-    expect(await forgetAuthority(path, pem('ours'))).toEqual(['berth']);
+    expect(await forgetAuthority(path, pem('ours'))).toEqual(['cluster "berth"']);
     expect(parse(await read())).toMatchObject({ clusters: [], contexts: [], users: [] });
   });
 
-  it('is told of a context that was renamed, and of a cluster without any', async () => {
+  it('removes a context that was renamed, with its cluster', async () => {
     await writeFile(path, merged('', 'berth', dataOf('ours')).replace(/- name: berth\n( +)context/, '- name: mine\n$1context'));
-    expect(await forgetAuthority(path, pem('ours'))).toEqual(['mine', 'berth']);
+    expect(await forgetAuthority(path, pem('ours'))).toEqual(['context "mine"', 'cluster "berth"']);
     expect(parse(await read())).toMatchObject({ clusters: [], contexts: [], users: [] });
   });
 
-  it('is nothing where there is no file, and in a file of others, which is not written', async () => {
+  it('makes no file, and writes none without a cluster of the authority', async () => {
     expect(await forgetAuthority(path, pem('ours'))).toEqual([]);
     expect(await readdir(folder)).toEqual([]);
     await writeFile(path, foreign);
@@ -81,7 +81,7 @@ describe('what kubectl knows of an authority that is gone', () => {
     expect(await read()).toBe(foreign);
   });
 
-  it('is not looked for in a file that is no kubeconfig', async () => {
+  it('refuses a file that is no kubeconfig', async () => {
     await writeFile(path, 'kind: Pod\n');
     await expect(forgetAuthority(path, pem('ours'))).rejects.toThrow('it is a Pod, not a Config');
   });

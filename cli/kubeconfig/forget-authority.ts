@@ -1,7 +1,7 @@
 import { isAlias, isMap, type YAMLSeq } from 'yaml';
 import { shareCertificate } from '../../api/meta/authority.ts';
 import { changeKubeconfig, readText } from './kubeconfig-file.ts';
-import { type Known, listOf, parse, readKubeconfig } from './merge-kubeconfig.ts';
+import { type Known, listOf, parse, readKubeconfig, textOf } from './merge-kubeconfig.ts';
 
 interface Entry {
   readonly name: string;
@@ -43,12 +43,13 @@ export function withoutEntries(text: string, names: Names, path: string): string
     });
   }
   if (names.contexts.includes(String(document.get('current-context')))) document.set('current-context', '');
-  return document.toString({ lineWidth: 0, indentSeq: !/^[\w-]+:[ \t]*(?:#.*)?\r?\n- /m.test(text) });
+  return textOf(document, text);
 }
 
 /**
- * Removes from a kubeconfig what belongs to an authority, and tells the names of the clusters and contexts that it
- * removed. A file without such entries is not written. Throws INVALID_ARGUMENT for one that cannot be read or locked.
+ * Removes what belongs to an authority from a kubeconfig. Gives what it removed: each context, and each cluster without
+ * a context of its name, e.g. `context "berth"`. A file without such entries is not written. Throws INVALID_ARGUMENT
+ * for one that cannot be read or locked.
  */
 export async function forgetAuthority(path: string, authority: string): Promise<readonly string[]> {
   const found = (text: string): Names | undefined => {
@@ -57,10 +58,13 @@ export async function forgetAuthority(path: string, authority: string): Promise<
     return names && names.clusters.length > 0 ? names : undefined;
   };
   if (found((await readText(path)) ?? '') === undefined) return [];
-  let removed: Names | undefined;
+  const removed: string[] = [];
   await changeKubeconfig(path, (text) => {
-    removed = found(text);
-    return removed === undefined ? text : withoutEntries(text, removed, path);
+    const names = found(text);
+    if (names === undefined) return text;
+    const clusters = names.clusters.filter((name) => !names.contexts.includes(name));
+    removed.push(...names.contexts.map((name) => `context "${name}"`), ...clusters.map((name) => `cluster "${name}"`));
+    return withoutEntries(text, names, path);
   });
-  return removed === undefined ? [] : [...new Set([...removed.contexts, ...removed.clusters])];
+  return removed;
 }

@@ -52,7 +52,12 @@ export function mergeKubeconfig(text: string, entry: KubeconfigEntry, { path, us
   const context = { cluster: name, user: name, ...(namespace === undefined ? {} : { namespace }) };
   setEntry(document, { list: 'contexts', inner: 'context', name, fields: context, replaced: [] });
   if (use) document.set('current-context', name);
-  return document.toString({ lineWidth: 0, indentSeq: !/^[\w-]+:[ \t]*(?:#.*)?\r?\n- /m.test(text) });
+  return textOf(document, text);
+}
+
+/** The text of a changed document, with lists indented as they were before. */
+export function textOf(document: Document, before: string): string {
+  return document.toString({ lineWidth: 0, indentSeq: !/^[\w-]+:[ \t]*(?:#.*)?\r?\n- /m.test(before) });
 }
 
 const lists = { clusters: 'cluster', users: 'user', contexts: 'context' } as const;

@@ -127,7 +127,7 @@ async function forgetContexts(authority: string, say: (text: string) => void): P
   const { kubeconfigPaths } = await import('../../cli/kubeconfig/kubeconfig-file.ts');
   for (const path of kubeconfigPaths()) {
     try {
-      for (const name of await forgetAuthority(path, authority)) say(`removed context "${name}" from ${path}`);
+      for (const entry of await forgetAuthority(path, authority)) say(`removed ${entry} from ${path}`);
     } catch (error) {
       // The purge is done, and the file is another program's.
       process.stderr.write(`cannot remove the contexts of this installation: ${(error as Error).message}\n`);

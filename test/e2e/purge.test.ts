@@ -40,7 +40,24 @@ const inventory = async () => ({
   mounts: (await run('sh', ['-c', `grep -c ${berth.dataDir} /proc/self/mountinfo`])).stdout.trim(),
   files: (await run('find', [dirname(berth.dataDir), '-printf', '%P %y %s\n'])).stdout.split('\n').sort(),
 });
-const purge = () => berth.berth(['down', '--purge', '--yes', '--data-dir', berth.dataDir]);
+const kubeconfig = () => join(dirname(berth.dataDir), 'kubeconfig');
+const purge = () => {
+  const args = [launcher, 'down', '--purge', '--yes', '--data-dir', berth.dataDir];
+  return run('env', [`KUBECONFIG=${kubeconfig()}`, process.execPath, ...args], berth.config);
+};
+const foreignContext = `apiVersion: v1
+kind: Config
+clusters:
+- cluster: { server: https://192.0.2.1:6443 } # theirs
+  name: theirs
+contexts:
+- context: { cluster: theirs, user: joe }
+  name: theirs
+current-context: theirs
+users:
+- name: joe
+  user: { token: joe }
+`;
 
 const pod = (name: string, image: string, command = '[sleep, "3600"]', rest = ''): string => `
 apiVersion: v1
@@ -51,7 +68,7 @@ spec:
   ${rest}
 ---`;
 
-it('purges every container, image, mount and file of its own and nothing else', async () => {
+it('purges every container, image, mount, file and context of its own and nothing else', async () => {
   const theirs = `${registry.address}/theirs:1`;
   expect((await run('docker', ['pull', theirs])).code).toBe(0);
   for (const args of [
@@ -65,9 +82,12 @@ it('purges every container, image, mount and file of its own and nothing else', 
   mkdirSync(`${berth.dataDir}-of-another`);
   writeFileSync(join(`${berth.dataDir}-of-another`, 'letter'), 'dear');
   for (const image of [ownSandboxImage, ...formerSandboxImages]) await run('docker', ['rmi', image]);
+  writeFileSync(kubeconfig(), foreignContext);
   const before = await inventory();
 
   await berth.up();
+  await berth.ok('kubeconfig', '--merge', kubeconfig(), '--keep-current');
+  expect(readFileSync(kubeconfig(), 'utf8')).toContain('- name: berth\n');
   const volumes = 'volumes: [{ name: memory, emptyDir: { medium: Memory } }, { name: key, secret: { secretName: key } }]';
   const secret = 'apiVersion: v1\nkind: Secret\nmetadata: { name: key }\nstringData: { key: secret }\n---';
   const holder = pod('holder', 'berth/busybox:latest', '[sleep, "3600"]', volumes);
@@ -86,6 +106,8 @@ it('purges every container, image, mount and file of its own and nothing else', 
   expect(stdout).toContain('Berth has stopped.');
   expect(stdout).toMatch(new RegExp(`removed \\d+ containers of node ${berth.nodeName}`));
   expect(stdout).toContain(`removed image ${registry.address}/ours:1`);
+  expect(stdout).toContain(`removed context "berth" from ${kubeconfig()}\n`);
+  expect(readFileSync(kubeconfig(), 'utf8')).toBe(foreignContext);
   expect(await inventory()).toEqual(before);
   expect(existsSync(berth.dataDir)).toBe(false);
   expect(existsSync(berth.config)).toBe(false);
