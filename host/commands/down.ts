@@ -116,12 +116,13 @@ export async function purgeAll(
 
 /** Removes the contexts of an installation that is gone from Berth's configuration and from kubectl's. */
 async function forgetContexts(authority: string, say: (text: string) => void): Promise<void> {
-  const { loadContext, removeContext } = await import('../../client/index.ts');
-  // Another installation may have written its own under this name meanwhile.
-  const known = await loadContext('berth').catch(() => undefined);
-  if (known !== undefined && shareCertificate(known.options.ca, authority)) {
-    await removeContext('berth');
-    say('removed context "berth" from the configuration');
+  const { listContexts, loadContext, removeContext } = await import('../../client/index.ts');
+  for (const { name } of await listContexts().catch(() => [])) {
+    // Another installation may have written its own under the usual name meanwhile.
+    const known = await loadContext(name).catch(() => undefined);
+    if (known === undefined || !shareCertificate(known.options.ca, authority)) continue;
+    await removeContext(name);
+    say(`removed context "${name}" from the configuration`);
   }
   const { forgetAuthority } = await import('../../cli/kubeconfig/forget-authority.ts');
   const { kubeconfigPaths } = await import('../../cli/kubeconfig/kubeconfig-file.ts');

@@ -86,6 +86,7 @@ it('purges every container, image, mount, file and context of its own and nothin
   const before = await inventory();
 
   await berth.up();
+  await berth.ok('create', 'user', 'anna', '--clusterrole=view');
   await berth.ok('kubeconfig', '--merge', kubeconfig(), '--keep-current');
   expect(readFileSync(kubeconfig(), 'utf8')).toContain('- name: berth\n');
   const volumes = 'volumes: [{ name: memory, emptyDir: { medium: Memory } }, { name: key, secret: { secretName: key } }]';
@@ -106,6 +107,7 @@ it('purges every container, image, mount, file and context of its own and nothin
   expect(stdout).toContain('Berth has stopped.');
   expect(stdout).toMatch(new RegExp(`removed \\d+ containers of node ${berth.nodeName}`));
   expect(stdout).toContain(`removed image ${registry.address}/ours:1`);
+  for (const name of ['berth', 'anna']) expect(stdout).toContain(`removed context "${name}" from the configuration\n`);
   expect(stdout).toContain(`removed context "berth" from ${kubeconfig()}\n`);
   expect(readFileSync(kubeconfig(), 'utf8')).toBe(foreignContext);
   expect(await inventory()).toEqual(before);
