@@ -80,7 +80,14 @@ describe('patterns', () => {
       }),
       {
         numRuns: 3_000,
-        examples: [[['$', '*', '(?i)', '{2,5}', 'a']], [['^', '{0,}', '(?i)', '{0,4}']], [['{', '(?)', '{7,}']]],
+        examples: [
+          ...[[['$', '*', '(?i)', '{2,5}', 'a']], [['^', '{0,}', '(?i)', '{0,4}']], [['{', '(?)', '{7,}']]],
+          // Each of these has two instructions, and each of those three.
+          ...[
+            ['(', ')'],
+            ['$', '*'],
+          ].map((pair): [string[]] => [Array(7).fill(pair).flat()]),
+        ],
       },
     );
     expect(programSize('abc')).toBeLessThan(10);

@@ -183,6 +183,9 @@ describe('a change', () => {
     const left = carriedOut(slices, plan);
     expect([sizes(left), left[0]?.ports]).toEqual([[0], []]);
     expect(writes(decide([], left))).toEqual([0, 0, 0]);
+    // Pods come back into it, and ports that it has of another program go.
+    expect(writes(decide(pods.slice(0, 100), left))).toEqual([0, 1, 0]);
+    expect(writes(decide([], [{ ...left[0], ports: slices[0]?.ports ?? [] }]))).toEqual([0, 1, 0]);
   });
 
   it('puts back labels, owners and what stands twice', () => {

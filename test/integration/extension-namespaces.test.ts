@@ -105,16 +105,19 @@ describe('a namespace that is being deleted', () => {
     expect(await namesIn(name)).toEqual([]);
   });
 
-  it('stays while objects there wait for finalizers, and says so', async () => {
+  it.each([
+    ['are counted', { continue: 'x', remainingItemCount: 4 }, 5],
+    ['are not counted', { continue: 'x' }, 2],
+  ])('stays while objects there wait for finalizers, and says so, where those of other pages %s', async (_, metadata, count) => {
     world.extension.answer = (request, response) => {
-      const list = { kind: 'PartialObjectMetadataList', metadata: { continue: 'x', remainingItemCount: 4 } };
+      const list = { kind: 'PartialObjectMetadataList', metadata };
       const items = [{ metadata: { name: 'a', finalizers: ['example.com/slow'] } }];
       const resources = [{ name: 'flunders', singularName: '', namespaced: true, kind: 'Flunder', verbs: ['delete', 'list'] }];
       const isList = request.url?.includes('/namespaces/');
       response.end(JSON.stringify(isList ? { ...list, items } : { kind: 'APIResourceList', resources }));
     };
     await remove();
-    await saysOf('NamespaceContentRemaining', `flunders.${group} (5)`);
+    await saysOf('NamespaceContentRemaining', `flunders.${group} (${count})`);
     await saysOf('NamespaceFinalizersRemaining', 'example.com/slow (1)');
     world.extension.answer = undefined;
     await isGone();

@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { createUsageHistory } from '../../agent/machine/usage-history.ts';
+import { standsStill } from '../fakes/stands-still.ts';
 import { image, isRunning, type Machine, podWhere, type RunningAgent, startAgent, startMachine, until } from './agent-harness.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
 
@@ -235,13 +236,7 @@ describe('a proxy', () => {
     call.end();
     const [message] = (await once(call, 'response')) as [IncomingMessage];
     message.pause();
-    let before = -1;
-    await until('the other side waits', async () => {
-      const still = before === sent;
-      before = sent;
-      await new Promise((resolve) => setTimeout(resolve, 200));
-      return still;
-    });
+    await standsStill('bytes of the other side', () => sent);
     expect(sent).toBeLessThan(32 * 1024 * 1024);
     // A client that goes takes the request with it.
     call.destroy();

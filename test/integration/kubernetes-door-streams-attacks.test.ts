@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { standsStill } from '../fakes/stands-still.ts';
 import { image, isRunning, type Machine, podWhere, type RunningAgent, startAgent, startMachine, until } from './agent-harness.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { assertOpen, dialSpdy, type SpdyClient } from './spdy-client.ts';
@@ -100,13 +101,8 @@ it.each(clients)('a client over %s that reads nothing stops the container, which
   const client = await open();
   client.stopReading();
   // The container writes until every buffer on the way is full, and then no more.
-  let before = -1;
-  await until('the container stands still', async () => {
-    const still = pieces === before;
-    before = pieces;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    return still && pieces > 0;
-  });
+  await until('the container writes', () => pieces > 0);
+  await standsStill('pieces of the container', () => pieces);
   expect((pieces * piece.length) / 1024 / 1024, 'MiB that were written').toBeLessThan(64);
   client.vanish();
   await until('the session is closed', () => closed > 0);
@@ -121,13 +117,8 @@ it.each(clients)('input over %s that the container does not read stops the clien
   const sending = (async () => {
     for (; sent < 256; sent++) await client.send(Buffer.alloc(256 * 1024));
   })();
-  let last = -1;
-  await until('nothing more is taken', async () => {
-    const still = sent === last;
-    last = sent;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    return still;
-  });
+  await until('something is taken', () => sent > 0);
+  await standsStill('pieces of the client', () => sent);
   expect(sent).toBeLessThan(256);
   expect(usedMiB() - before).toBeLessThan(64);
   // The server does not read from the connection, and yet learns that its client is gone.
