@@ -50,7 +50,8 @@ export class Availability {
   readonly #waiting = new Map<string, () => void>();
   readonly #due = new Set<string>();
   readonly #failures = new Map<string, number>();
-  readonly #busy = new Set<string>();
+  /** Looks under way, none of which rejects. */
+  readonly #busy = new Map<string, Promise<void>>();
   /** What of them was looked at last. */
   readonly #looked = new Map<string, RemoteGroup['spec']>();
   /** Changed while it was looked at. */
@@ -61,7 +62,7 @@ export class Availability {
     this.#clock = options.clock ?? systemStorageClock;
   }
 
-  /** Until aborted. Never throws. */
+  /** Until aborted, and until the writes that it began have ended. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     const { apiServices, services, slices, groups } = this.#options;
     const leaves: (() => void)[] = [];
@@ -86,6 +87,7 @@ export class Availability {
     if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     for (const leave of leaves) leave();
     for (const cancel of this.#waiting.values()) cancel();
+    await Promise.all(this.#busy.values());
   }
 
   /** What this server writes into the status is no reason to look again. */
@@ -126,8 +128,7 @@ export class Availability {
       if (signal.aborted || this.#busy.size >= mostChecks) return;
       this.#due.delete(name);
       if (this.#busy.has(name)) continue;
-      this.#busy.add(name);
-      this.#look(name, signal)
+      const looking = this.#look(name, signal)
         .catch((error: unknown) => {
           this.#options.log.warn({ err: error, apiService: name }, 'cannot check an extension server: trying again');
           return false;
@@ -143,6 +144,7 @@ export class Availability {
           } else this.#failures.delete(name);
           this.#next(signal);
         });
+      this.#busy.set(name, looking);
     }
   }
 
