@@ -24,6 +24,13 @@ describe('the data of a revision', () => {
     );
   });
 
+  it('has labels that are numbers in the order of their text', () => {
+    const labels = { '9': 'a', '10': 'b', '-': 'c' };
+    const { raw } = dataOfTemplate({ metadata: { labels } });
+    expect(raw!.toString()).toContain('"labels":{"-":"c","10":"b","9":"a"}');
+    expect(isRevisionOf({ data: { raw: raw! } }, { metadata: { labels: { '-': 'c', '10': 'b', '9': 'a' } } })).toBe(true);
+  });
+
   it('is a patch that puts the template back', () => {
     const { raw: bytes } = dataOfTemplate(templateOf('i:1'));
     expect(JSON.parse(bytes!.toString())).toEqual({
