@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
@@ -94,13 +94,32 @@ FIELDS:
   );
 });
 
+it('are types of TypeScript and schemas of JSON for programs', async () => {
+  const types = (await cli.berth('explain', 'ct', '-o', 'typescript')).out;
+  expect(types).toContain("import type { ApiObject } from 'berth';\n");
+  expect(types).toContain('export interface CronTab extends ApiObject {\n  readonly spec: CronTabSpec;\n');
+  expect(types).toContain('  /** When it runs. */\n  readonly cronSpec: string;\n');
+  const schema = (await cli.berth('explain', 'ct', '--api-version=stable.example.com/v1', '-o', 'json-schema')).out;
+  expect(JSON.parse(schema)).toMatchObject({ title: 'CronTab', properties: { spec: { required: ['cronSpec'] } } });
+  const folder = join(cli.folder, 'exported');
+  const exported = await cli.berth('proto', 'export', folder, '--custom-kinds');
+  expect(exported.out).toContain(`wrote 2 files of custom kinds below ${folder}/custom\n`);
+  const written = join(folder, 'custom', 'stable.example.com', 'v1', 'crontab');
+  expect(await readFile(`${written}.ts`, 'utf8')).toBe(types);
+  expect(await readFile(`${written}.schema.json`, 'utf8')).toBe(schema);
+  await readFile(join(folder, 'berth', 'core', 'v1', 'pod.proto'));
+});
+
 it.each<[string, RegExp]>([
+  ['explain pod -o typescript', /-o typescript is for custom kinds: the types of pods are in the package "berth"/],
+  ['explain ct.spec -o json-schema', /-o json-schema is of a whole kind: berth explain crontab -o json-schema/],
+  ['explain ct -o yaml', /argument 'yaml' is invalid\. Allowed choices are plaintext, typescript, json-schema/],
   ['rollout status ct/a', /rollout status is not supported on crontabs\.stable\.example\.com: it is for deployments/],
   ['why ct/a', /"berth why" explains pods.*, not a crontab;/],
   ['logs ct/c', /a crontab has no pods: name a pod/],
   ['patch ct/c -p {}', /crontabs take no strategic merge patch: use --type=merge or --type=json/],
   ['set image ct/c x=y', /a crontab is not a pod and has no template of pods/],
-])('"berth %s" says that it is not for a custom kind', async (line, message) => {
+])('"berth %s" says what custom kinds it is for', async (line, message) => {
   await server.client.objects.create('CronTab.stable.example.com', cronTab('c'), { namespace: 'default' }).catch(() => {});
   const { code, err } = await cli.berth(...line.split(' '));
   expect(err).toMatch(message);
