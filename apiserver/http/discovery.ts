@@ -1,10 +1,17 @@
+import { createHash } from 'node:crypto';
 import { groupOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { KindStores } from '../registry/kind-stores.ts';
 import { partsOfKind, type Resource, standardVerbs } from './subresources.ts';
 import { virtualResources } from './virtual-resources.ts';
 
-export type ServedStores = Pick<KindStores, 'versionsOf' | 'find'> & Iterable<{ readonly id: string; readonly kind: Kind }>;
+interface ServedStore {
+  readonly id: string;
+  readonly kind: Kind;
+  readonly versions?: { readonly of?: { readonly storage?: string } };
+}
+
+export type ServedStores = Pick<KindStores, 'versionsOf' | 'find'> & Iterable<ServedStore>;
 
 /** The resources of each version of each group, groups and versions in the order in which clients look through them. */
 export type ServedGroups = ReadonlyMap<string, ReadonlyMap<string, readonly Resource[]>>;
@@ -39,13 +46,25 @@ const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.in
 
 /** Every kind in every version that it is served in. */
 export function* servedKinds(stores: ServedStores): Generator<Kind> {
-  for (const { id, kind } of stores) {
-    yield kind;
-    for (const apiVersion of stores.versionsOf(id)) {
-      const { served, kind: own } = stores.find({ kind: kind.kind, apiVersion }) as { served?: Kind; kind: Kind };
-      yield served ?? own;
-    }
+  for (const store of stores) yield* versionsOfStore(stores, store);
+}
+
+function* versionsOfStore(stores: ServedStores, { id, kind }: ServedStore): Generator<Kind> {
+  yield kind;
+  for (const apiVersion of stores.versionsOf(id)) {
+    const { served, kind: own } = stores.find({ kind: kind.kind, apiVersion }) as { served?: Kind; kind: Kind };
+    yield served ?? own;
   }
+}
+
+/**
+ * Stands for the version that objects are stored in: clients that migrate stored objects wait until it changes.
+ * Kubernetes' way of making it, though clients are told to compare it only.
+ */
+function storageVersionHash({ kind: { apiVersion, kind }, versions }: ServedStore): string {
+  const version = versions?.of?.storage || versionOf(apiVersion);
+  const text = [groupOf(apiVersion), version, kind].join('/');
+  return createHash('sha256').update(text).digest().subarray(0, 8).toString('base64');
 }
 
 /** All that is served, as discovery tells of it. Made anew for each answer: kinds come and go. */
@@ -60,7 +79,10 @@ export function servedGroups(stores: ServedStores): ServedGroups {
     add(apiVersion, [{ name, singularName, ...rest }]);
   const isShadowed = ({ apiVersion, kind }: Kind): boolean =>
     virtualResources.some((each) => each.apiVersion === apiVersion && each.kind === kind);
-  for (const kind of servedKinds(stores)) if (!isShadowed(kind)) add(kind.apiVersion, resourcesOfKind(kind));
+  for (const store of stores) {
+    const hash = storageVersionHash(store);
+    for (const kind of versionsOfStore(stores, store)) if (!isShadowed(kind)) add(kind.apiVersion, resourcesOfKind(kind, hash));
+  }
   const groups = new Map<string, Map<string, readonly Resource[]>>();
   for (const groupVersion of all.keys()) groups.set(groupOf(groupVersion), new Map());
   const sorted = [...all].sort(([a], [b]) => compareVersions(versionOf(a), versionOf(b)));
@@ -72,13 +94,14 @@ export function servedGroups(stores: ServedStores): ServedGroups {
   return new Map([...groups].sort(([a], [b]) => compareGroups(a, b)));
 }
 
-function resourcesOfKind(kind: Kind): Resource[] {
+function resourcesOfKind(kind: Kind, storageVersionHash: string): Resource[] {
   const { plural, singular, namespaced, shortNames, categories = [] } = kind;
   return [
     {
       ...{ name: plural, singularName: singular, namespaced, kind: kind.kind, verbs: standardVerbs },
       ...(shortNames.length > 0 ? { shortNames } : {}),
       ...(categories.length > 0 ? { categories } : {}),
+      storageVersionHash,
     },
     ...partsOfKind(kind),
   ];

@@ -13,6 +13,7 @@ export interface Resource {
   readonly verbs: readonly string[];
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
+  readonly storageVersionHash?: string;
 }
 
 export const standardVerbs: readonly string[] = [

@@ -6,6 +6,8 @@ import type { Entry } from '../watch/entry.ts';
  * own; a webhook may make them those of another version, and then everything here may have to wait for it.
  */
 export interface StoredVersions {
+  /** The version that objects are stored in now: "v1". Unknown to those that leave objects as they are. */
+  readonly storage?: string;
   /** Whether objects may have to be converted by a program outside. */
   readonly mayWait: boolean;
   /** Whether an object is in another version than the one that objects are stored in now. */

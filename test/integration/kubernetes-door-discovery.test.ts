@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
@@ -35,6 +36,9 @@ async function ask(path: string, headers: Headers = {}, more: { method?: string;
   const json: any = response.headers['content-type']?.startsWith('application/json') && text ? JSON.parse(text) : undefined;
   return { code: response.statusCode, headers: response.headers, bytes, text, json };
 }
+
+/** As the documented field of Kubernetes' discovery: the first 8 bytes of the SHA-256 of group, version and kind. */
+const hashOf = (stored: string): string => createHash('sha256').update(stored).digest().subarray(0, 8).toString('base64');
 
 const aggregated = (version: string) => ({
   accept: `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList,application/json`,
@@ -79,7 +83,46 @@ describe('aggregated discovery', () => {
     expect(made.code).toBe(201);
     await expect
       .poll(async () => (await ask('/apis/toys.example.com/v1')).json?.resources)
-      .toEqual([expect.objectContaining({ name: 'toys', shortNames: ['ty'] })]);
+      .toEqual([
+        expect.objectContaining({ name: 'toys', shortNames: ['ty'], storageVersionHash: hashOf('toys.example.com/v1/Toy') }),
+      ]);
+  });
+});
+
+describe('the hash of the stored version', () => {
+  const hashes = async (path: string) =>
+    (await ask(path)).json.resources.map((each: { storageVersionHash?: string }) => each.storageVersionHash);
+
+  it('is the same in each version of a kind, and that of no subresource', async () => {
+    const stored = hashOf('autoscaling/v2/HorizontalPodAutoscaler');
+    for (const version of ['v1', 'v2']) expect(await hashes(`/apis/autoscaling/${version}`)).toEqual([stored, undefined]);
+  });
+
+  it('of a custom kind is that of its stored version, and the new one when that changes', async () => {
+    const names = { plural: 'plans', singular: 'plan', kind: 'Plan', listKind: 'PlanList' };
+    const schema = { openAPIV3Schema: { type: 'object' } };
+    const versions = (stored: string) => ['v1', 'v2'].map((name) => ({ name, served: true, storage: name === stored, schema }));
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    const body = {
+      ...{
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: 'plans.hash.example.com' },
+      },
+      spec: { group: 'hash.example.com', scope: 'Namespaced', names, versions: versions('v1') },
+    };
+    expect((await ask(path, {}, { method: 'POST', body })).code).toBe(201);
+    const bothAre = async (version: string) => {
+      for (const each of ['v1', 'v2'])
+        await expect
+          .poll(async () => (await ask(`/apis/hash.example.com/${each}`)).json?.resources?.[0]?.storageVersionHash)
+          .toBe(hashOf(`hash.example.com/${version}/Plan`));
+    };
+    await bothAre('v1');
+    const change = { method: 'PATCH', body: { spec: { versions: versions('v2') } } };
+    const changed = await ask(`${path}/plans.hash.example.com`, { 'content-type': 'application/merge-patch+json' }, change);
+    expect(changed.code).toBe(200);
+    await bothAre('v2');
   });
 });
 

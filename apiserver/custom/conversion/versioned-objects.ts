@@ -29,6 +29,10 @@ export class VersionedObjects implements StoredVersions {
     this.#converted = new ConvertedEntries((entries, kind) => this.#convertEntries(entries, kind));
   }
 
+  get storage(): string {
+    return this.#plan.storage;
+  }
+
   get mayWait(): boolean {
     return this.#plan.converter !== undefined;
   }
