@@ -110,14 +110,18 @@ describe('a node name that another agent holds', () => {
   it('is taken over after 40 s of silence, not earlier', async () => {
     const { clock, client, taken } = await contend();
     await clock.advance(38_000);
-    expect(client.stored('kube-node-lease/n1')?.spec?.holderIdentity).toBe('other');
+    const holder = () => client.stored('kube-node-lease/n1')?.metadata?.annotations?.['berth.io/holder-identity'];
+    expect(holder()).toBe('other');
     await clock.advance(4_000);
     await taken;
     expect(client.stored('kube-node-lease/n1')).toMatchObject({
       metadata: {
-        annotations: { 'berth.io/holder-host': 'me', 'berth.io/holder-data-dir': '/d', 'berth.io/holder-process': '7' },
+        annotations: {
+          ...{ 'berth.io/holder-identity': 'me', 'berth.io/holder-host': 'me' },
+          ...{ 'berth.io/holder-data-dir': '/d', 'berth.io/holder-process': '7' },
+        },
       },
-      spec: { holderIdentity: 'me', leaseTransitions: 1 },
+      spec: { holderIdentity: 'n1', leaseTransitions: 1 },
     });
   });
 
@@ -141,6 +145,35 @@ describe('a node name that another agent holds', () => {
     expect(client.stored('kube-node-lease/n1')?.spec?.leaseTransitions ?? 0).toBe(0);
     stop.abort();
     await outcome;
+  });
+});
+
+describe('the lease of an agent of the minor version before, which has its identity as holderIdentity', () => {
+  const left = (holderIdentity: string, annotations = {}) => {
+    const client = createFakeResourceClient<Lease>({ kind: 'Lease' });
+    client.put({ metadata: { namespace: 'kube-node-lease', name: 'n1', annotations }, spec: { holderIdentity } });
+    const clock = createFakeClock();
+    return { client, clock, lease: leaseOf('me', client, clock) };
+  };
+
+  it('is taken at once by the same agent, and has the name of the node from then on', async () => {
+    const { client, lease } = left('me');
+    await lease.acquire(new AbortController().signal);
+    expect(client.stored('kube-node-lease/n1')?.spec).toMatchObject({ holderIdentity: 'n1', leaseTransitions: 0 });
+  });
+
+  it.each([
+    ['another agent', 'other', {}],
+    ['another agent, after this one had it', 'other', { 'berth.io/holder-identity': 'me' }],
+    ['a kubelet of the same node', 'n1', {}],
+  ])('is contested when it is held by %s', async (_, holder, annotations) => {
+    const { clock, lease } = left(holder, annotations);
+    const stop = new AbortController();
+    const taken = lease.acquire(stop.signal);
+    await clock.advance(0);
+    expect(lease.isContested()).toBe(true);
+    stop.abort();
+    await taken;
   });
 });
 

@@ -38,6 +38,15 @@ export function describeHolder({ host, dataDir, pid }: HolderFacts): string {
   return `process ${pid} on machine ${host} with data directory ${dataDir}`;
 }
 
+/**
+ * Which agent holds the lease. `holderIdentity` is the node's name, as a kubelet's; agents of the minor version before
+ * write their identity there, and leave the annotation of the holder before them.
+ */
+function identityIn({ metadata, spec }: Lease, nodeName: string): string | undefined {
+  const own = spec?.holderIdentity === nodeName ? metadata?.annotations?.[annotations.holderIdentity] : undefined;
+  return own ?? spec?.holderIdentity;
+}
+
 function holderOf(lease: Lease): string {
   const found = lease.metadata?.annotations ?? {};
   const [host, dataDir, pid] = [
@@ -98,6 +107,7 @@ class RenewedLease implements NodeLease {
     this.#options = options;
     this.#key = { namespace: namespaces.nodeLease, name: options.nodeName };
     this.#notes = {
+      [annotations.holderIdentity]: options.holder,
       [annotations.holderHost]: options.facts.host,
       [annotations.holderDataDir]: options.facts.dataDir,
       [annotations.holderProcess]: String(options.facts.pid),
@@ -140,6 +150,10 @@ class RenewedLease implements NodeLease {
     }
   }
 
+  #isOwn(lease: Lease): boolean {
+    return identityIn(lease, this.#options.nodeName) === this.#options.holder;
+  }
+
   async #find(): Promise<Lease | undefined> {
     try {
       return await this.#options.client.get(this.#key);
@@ -150,11 +164,11 @@ class RenewedLease implements NodeLease {
   }
 
   async #take(found: Lease | undefined): Promise<Lease> {
-    const { clock, holder, client } = this.#options;
+    const { clock, nodeName, client } = this.#options;
     const now = timestamp(new Date(clock.now()));
-    const spec = { holderIdentity: holder, leaseDurationSeconds: durationSeconds, acquireTime: now, renewTime: now };
+    const spec = { holderIdentity: nodeName, leaseDurationSeconds: durationSeconds, acquireTime: now, renewTime: now };
     if (found === undefined) return client.create({ metadata: { ...this.#key, annotations: this.#notes }, spec });
-    const changed = found.spec?.holderIdentity !== holder;
+    const changed = !this.#isOwn(found);
     return client.update({
       ...found,
       metadata: { ...found.metadata, annotations: { ...found.metadata?.annotations, ...this.#notes } },
@@ -164,14 +178,14 @@ class RenewedLease implements NodeLease {
 
   /** Liveness is a change seen on this machine's own clock: what the other's clock says does not matter. */
   async #waitForSilence(found: Lease, signal: AbortSignal): Promise<Lease | undefined> {
-    const { clock, logger, nodeName, holder } = this.#options;
+    const { clock, logger, nodeName } = this.#options;
     const waitMs = (found.spec?.leaseDurationSeconds ?? durationSeconds) * 1000;
     const until = clock.now() + waitMs;
     logger.info({ node: nodeName, holder: holderOf(found), waitMs }, 'the node has another holder, waiting whether it is alive');
     while (clock.now() < until && !signal.aborted) {
       await pause(pollMs, signal, clock);
       const next = await this.#find();
-      if (next === undefined || next.spec?.holderIdentity === holder) return next;
+      if (next === undefined || this.#isOwn(next)) return next;
       if (next.metadata?.resourceVersion !== found.metadata?.resourceVersion)
         throw new NodeNameTakenError(nodeName, holderOf(next));
     }
@@ -180,10 +194,7 @@ class RenewedLease implements NodeLease {
 
   async #acquireOnce(signal: AbortSignal): Promise<void> {
     const found = await this.#find();
-    const foreign =
-      found?.spec?.holderIdentity !== undefined &&
-      found.spec.holderIdentity !== '' &&
-      found.spec.holderIdentity !== this.#options.holder;
+    const foreign = found !== undefined && Boolean(found.spec?.holderIdentity) && !this.#isOwn(found);
     this.#contested = foreign;
     const target = foreign ? await this.#waitForSilence(found, signal) : found;
     if (!signal.aborted) this.#held = await this.#take(target);
@@ -199,7 +210,7 @@ class RenewedLease implements NodeLease {
   }
 
   async #renew(): Promise<void> {
-    const { client, clock, holder, nodeName } = this.#options;
+    const { client, clock, nodeName } = this.#options;
     const lease = this.#held ?? (await this.#find());
     try {
       if (lease === undefined) this.#held = await this.#take(undefined);
@@ -211,8 +222,7 @@ class RenewedLease implements NodeLease {
       this.#held = undefined;
       if (!isConflict(error) && !isNotFound(error) && !isAlreadyExists(error)) throw error;
       const now = await this.#find();
-      const other = now?.spec?.holderIdentity;
-      if (now !== undefined && other !== undefined && other !== holder) throw new NodeNameTakenError(nodeName, holderOf(now));
+      if (now?.spec?.holderIdentity !== undefined && !this.#isOwn(now)) throw new NodeNameTakenError(nodeName, holderOf(now));
       this.#held = now;
     }
   }

@@ -43,7 +43,8 @@ export const annotations = {
   defaultContainer: 'kubectl.kubernetes.io/default-container',
   /** On a pod: which requests and limits its containers got from limit ranges. */
   limitRanger: 'kubernetes.io/limit-ranger',
-  /** On the lease of a node, for messages: which agent holds it. */
+  /** On the lease of a node: which agent holds it. The others say it for messages. */
+  holderIdentity: 'berth.io/holder-identity',
   holderHost: 'berth.io/holder-host',
   holderDataDir: 'berth.io/holder-data-dir',
   holderProcess: 'berth.io/holder-process',
