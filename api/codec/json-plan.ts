@@ -146,6 +146,7 @@ const rawJson: ValueCodec = {
     const text = Buffer.from(value as Uint8Array).toString();
     return text === '' ? undefined : JSON.parse(text);
   },
+  zero: () => Buffer.from('null'),
 };
 
 /** Undefined for a text that is no JSON, or nested too deeply. */
@@ -234,7 +235,7 @@ function messageCodec(name: string, micro: boolean): ValueCodec {
       return textsCodec;
     default: {
       const plan = messagePlan(name);
-      return { read: (json, at) => plan.read(json, at), write: (value) => plan.write(value) };
+      return { read: (json, at) => plan.read(json, at), write: (value) => plan.write(value), zero: () => ({}) };
     }
   }
 }
@@ -246,6 +247,7 @@ const textsCodec: ValueCodec = {
     return items ? { items } : {};
   },
   write: (value) => [...((value as { items?: string[] }).items ?? [])],
+  zero: () => ({}),
 };
 
 function enumCodec(names: readonly string[]): ValueCodec {
@@ -262,13 +264,18 @@ function listCodec(item: ValueCodec): ValueCodec {
       if (!Array.isArray(json)) return at.wrong('a list', json);
       const list: unknown[] = [];
       json.forEach((value, index) => {
-        const read = value === null ? at.within(index, value, wrongItem) : at.within(index, value, item.read);
+        const read = value === null ? nullItem(item, index, at) : at.within(index, value, item.read);
         if (read !== undefined) list.push(read);
       });
       return list.length === 0 ? undefined : list;
     },
     write: (value) => ((value as unknown[]).length === 0 ? undefined : (value as unknown[]).map((each) => item.write(each))),
   };
+}
+
+/** As in Kubernetes, null is the zero of its type where something has to stand: "" of a list or map of texts. */
+function nullItem(item: ValueCodec, step: string | number, at: JsonReader): unknown {
+  return item.zero ? item.zero() : at.within(step, null, wrongItem);
 }
 
 function wrongItem(value: unknown, at: JsonReader): undefined {
@@ -282,8 +289,9 @@ function mapCodec(item: ValueCodec): ValueCodec {
       if (!isJsonObject(json)) return at.wrong('an object', json);
       const map: Message = {};
       for (const key of Object.keys(json)) {
-        const read = json[key] === null ? undefined : at.within(`[${key}]`, json[key], item.read);
-        if (key === '__proto__') at.within(`[${key}]`, key, refuseKey);
+        const step = `[${key}]`;
+        const read = json[key] === null ? nullItem(item, step, at) : at.within(step, json[key], item.read);
+        if (key === '__proto__') at.within(step, key, refuseKey);
         else if (read !== undefined) map[key] = read;
       }
       return Object.keys(map).length === 0 ? undefined : map;

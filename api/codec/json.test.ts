@@ -113,7 +113,7 @@ it('collects every violation with its path, and hints at the field that was prob
     kind: 'Pod',
     metadata: { labels: { app: 5, 'a/b': ['x'] }, creationTimestamp: 'yesterday' },
     spec: {
-      containers: [{ name: 'c', imagee: 'x', resources: { limits: { cpu: 'much' } } }, 7, null],
+      containers: [{ name: 'c', imagee: 'x', resources: { limits: { cpu: 'much' } } }, 7],
       hostNetwork: 'yes',
       hostPID: 'true',
       activeDeadlineSeconds: '80',
@@ -131,7 +131,6 @@ it('collects every violation with its path, and hints at the field that was prob
     'spec.containers[0].imagee: unknown field; did you mean "image"?',
     'spec.containers[0].resources.limits[cpu]: wrong type: expected a quantity such as "100m", "1.5" or "2Gi", found string "much"',
     'spec.containers[1]: wrong type: expected an object, found number 7',
-    'spec.containers[2]: wrong type: expected an item, found null',
     'spec.hostNetwork: wrong type: expected true or false, found string "yes"',
     'spec.hostPID: wrong type: expected true or false, found string "true"; remove the quotes',
     expect.stringMatching(
@@ -154,9 +153,35 @@ it('refuses what is no object, and names the object in the error', () => {
 it('takes null, empty lists and empty maps for absent, and keeps empty messages', () => {
   const json = {
     metadata: { labels: {}, annotations: null },
-    spec: { containers: [], securityContext: {}, nodeSelector: { a: null } },
+    spec: { containers: [], securityContext: {}, nodeSelector: {}, nodeName: null },
   };
   expect(fromJson<Pod>(pod, json)).toEqual({ metadata: {}, spec: { securityContext: {} } });
+});
+
+it('keeps keys of maps and items of lists that are null, as the zero of their type', () => {
+  const json = {
+    metadata: { labels: { a: null }, finalizers: ['x', null] },
+    spec: {
+      nodeSelector: { a: null },
+      containers: [null, { args: [null], resources: { limits: { cpu: null } } }],
+      securityContext: { supplementalGroups: [null, 5] },
+    },
+  };
+  expect(toJson(pod, fromJson<Pod>(pod, json))).toMatchObject({
+    metadata: { labels: { a: '' }, finalizers: ['x', ''] },
+    spec: {
+      nodeSelector: { a: '' },
+      containers: [{}, { args: [''], resources: { limits: { cpu: '0' } } }],
+      securityContext: { supplementalGroups: [0, 5] },
+    },
+  });
+  const map = kindNamed('ConfigMap');
+  expect(toJson(map, fromJson(map, { data: { a: null }, binaryData: { b: null } }))).toMatchObject({
+    data: { a: '' },
+    binaryData: { b: '' },
+  });
+  const review = { user: { extra: { a: null } } };
+  expect(messageFromJson('berth.authentication.v1.TokenReviewStatus', review)).toEqual({ user: { extra: { a: {} } } });
 });
 
 it('flattens inlined messages, also two deep, and finds them again', () => {

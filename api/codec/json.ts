@@ -20,7 +20,8 @@ export function messageToJson(messageName: string, value: object): JsonObject {
 }
 
 /**
- * Reads an object of a kind from Kubernetes' JSON form. Null is absent; empty lists and maps are absent. Throws
+ * Reads an object of a kind from Kubernetes' JSON form. A field that is null is absent, and so are empty lists and
+ * maps; null in a list or map is the zero of its type. Throws
  * ApiError (invalid) that lists every unknown field and every value of a wrong type with its path. apiVersion and kind
  * may be left out, but must not be others.
  */

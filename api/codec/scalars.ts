@@ -9,6 +9,8 @@ export interface ValueCodec {
   write(value: unknown): unknown;
   /** Reports a value that protobuf carries and `read` would not give. Absent: there is none. */
   readonly check?: ((value: unknown, at: JsonReader) => unknown) | undefined;
+  /** What null is as an item of a list or a value of a map. Absent: it is refused there. */
+  readonly zero?: (() => unknown) | undefined;
 }
 
 const asIs = (value: unknown): unknown => value;
@@ -16,11 +18,13 @@ const asIs = (value: unknown): unknown => value;
 const text: ValueCodec = {
   read: (json, at) => (typeof json === 'string' ? json : at.wrong('a string', json)),
   write: asIs,
+  zero: () => '',
 };
 
 const bool: ValueCodec = {
   read: (json, at) => (typeof json === 'boolean' ? json : at.wrong('true or false', json)),
   write: asIs,
+  zero: () => false,
 };
 
 function integer(minimum: number, maximum: number): ValueCodec {
@@ -31,6 +35,7 @@ function integer(minimum: number, maximum: number): ValueCodec {
       return at.wrong(expected, json);
     },
     write: asIs,
+    zero: () => 0,
   };
 }
 
@@ -46,6 +51,7 @@ const float: ValueCodec = {
     return at.wrong('a number', json);
   },
   write: (value) => (Number.isFinite(value) ? value : String(value)),
+  zero: () => 0,
 };
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -57,6 +63,7 @@ const bytes: ValueCodec = {
     return compact.length % 4 === 0 && BASE64.test(compact) ? Buffer.from(compact, 'base64') : at.wrong('base64 text', json);
   },
   write: (value) => (value as Buffer).toString('base64'),
+  zero: () => Buffer.alloc(0),
 };
 
 const INT32 = integer(-(2 ** 31), 2 ** 31 - 1);
@@ -94,6 +101,7 @@ export const quantityCodec: ValueCodec = {
     return stored === undefined ? at.wrong(A_QUANTITY, json) : { string: stored };
   },
   write: (value) => (value as Quantity).string ?? '0',
+  zero: (): Quantity => ({ string: '0' }),
   check(value, at) {
     const { string = '0' } = value as Quantity;
     if (!isQuantity(string)) at.wrong(A_QUANTITY, string);
@@ -110,6 +118,7 @@ export const intOrStringCodec: ValueCodec = {
     const { type, intVal, strVal } = value as IntOrString;
     return type === 1 ? (strVal ?? '') : (intVal ?? 0);
   },
+  zero: (): IntOrString => ({ type: 0, intVal: 0 }),
   check(value, at) {
     const { type = 0 } = value as IntOrString;
     if (type !== 0 && type !== 1) at.wrong('the type 0 (an integer) or 1 (a string)', type);
