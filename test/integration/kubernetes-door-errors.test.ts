@@ -53,6 +53,33 @@ describe('an object', () => {
     });
   });
 
+  it('that binds a role that is not there does not find the role, for users who may not bind it', async () => {
+    const bindings = '/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings';
+    const bindingOf = (name: string, kind: string) => ({
+      ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata: { name } },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: 'gone' },
+    });
+    const rules = [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs: ['*'] }];
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'binder' }, rules };
+    await post('/apis/rbac.authorization.k8s.io/v1/clusterroles', role);
+    const subjects = [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'anna' }];
+    await post(bindings, {
+      ...bindingOf('binder', 'ClusterRole'),
+      roleRef: { ...bindingOf('', 'ClusterRole').roleRef, name: 'binder' },
+      subjects,
+    });
+    const asAnna = { 'impersonate-user': 'anna' };
+    for (const [kind, plural] of [
+      ['Role', 'roles'],
+      ['ClusterRole', 'clusterroles'],
+    ] as const)
+      expect(statusOf(await post(bindings, bindingOf('x', kind), asAnna))).toEqual({
+        ...{ code: 404, reason: 'NotFound', message: `${plural}.rbac.authorization.k8s.io "gone" not found` },
+        details: { name: 'gone', group: 'rbac.authorization.k8s.io', kind: plural },
+      });
+    expect((await post(bindings, bindingOf('x', 'Role'))).code).toBe(201);
+  });
+
   it('that is there already exists', async () => {
     await post(maps, mapOf('twice'));
     expect(statusOf(await post(maps, mapOf('twice')))).toEqual({

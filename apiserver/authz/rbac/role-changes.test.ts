@@ -155,7 +155,8 @@ describe('a user with a few rights', () => {
         'cannot grant the ClusterRole "large": user "anna" (groups=[]) is attempting to grant RBAC permissions not currently ' +
           'held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}',
       );
-      expect(() => create(kind, binding('nothing'), namespace)).toThrow('there is no such role');
+      expect(() => create(kind, binding('nothing'), namespace)).toThrow('clusterrole "nothing" not found');
+      expect(() => create(kind, binding('small', 'Group'), namespace)).toThrow('cannot grant a role of kind "Group"');
       expect(() => change(kind, binding('large', 'ClusterRole', 'anna'), binding('large'), namespace)).toThrow();
       change(kind, { ...binding('large'), metadata: { labels: { a: 'b' } } }, binding('large'), namespace);
     }
@@ -184,6 +185,6 @@ describe('a user with a few rights', () => {
     expect(() => create('RoleBinding', binding('local', 'Role'), 'default')).toThrow();
     bindIn('default', 'ClusterRole/large', user('anna'));
     create('RoleBinding', binding('local', 'Role'), 'default');
-    expect(() => create('RoleBinding', binding('local', 'Role'), 'other')).toThrow('there is no such role');
+    expect(() => create('RoleBinding', binding('local', 'Role'), 'other')).toThrow('role "local" in namespace "other" not found');
   });
 });

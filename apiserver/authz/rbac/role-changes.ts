@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ApiError, permissionDenied } from '../../../api/errors/index.ts';
+import { type ApiError, notFound, permissionDenied } from '../../../api/errors/index.ts';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, RoleBinding } from '../../../api/generated/types.ts';
 import type { ApiObject } from '../../../api/kinds/kind.ts';
 import type { Access } from '../attributes.ts';
@@ -24,7 +24,7 @@ const everything: readonly PolicyRule[] = [
 /**
  * Prevents privilege escalation: a user may write only rules that it holds, unless it may "escalate" the role, and bind
  * only a role whose rules it holds, unless it may "bind" the role. `previous` is undefined on create. Throws
- * PERMISSION_DENIED.
+ * PERMISSION_DENIED, and NOT_FOUND for a role that does not exist.
  */
 export function checkRoleChange(ask: RoleQuestions, access: Access, next: ApiObject, previous: ApiObject | undefined): void {
   if (access.kind === 'Role' || access.kind === 'ClusterRole') checkRole(ask, access, next, previous);
@@ -60,7 +60,10 @@ function checkBinding(
   const missing = rules && missingRules(ask.held, rules, access.namespace);
   if (missing?.length === 0) return;
   if (missing) throw escalation(ask, access, `cannot grant the ${kind} "${name}"`, missing);
-  throw permissionDenied(`user "${ask.user}" cannot grant the ${kind} "${name}": there is no such role`);
+  // As in Kubernetes: the rules of such a role, which a user without "bind" must hold, cannot be found.
+  if (kind === 'Role') throw notFound({ kind, name, namespace: access.namespace });
+  if (kind === 'ClusterRole') throw notFound({ kind, name });
+  throw permissionDenied(`user "${ask.user}" cannot grant a role of kind ${JSON.stringify(kind)}`);
 }
 
 /** In Kubernetes' words, which programs look for. */
