@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { type ApiError, asApiError, isExpired } from '../../api/errors/index.ts';
+import { type ApiError, asApiError } from '../../api/errors/index.ts';
 import type { ListOptions } from '../../api/generated/types.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Aggregation } from '../aggregation/aggregation.ts';
@@ -57,7 +57,7 @@ import { Upgrade, UpgradeCall } from './streams/upgrade.ts';
 import { SocketWatchSink } from './streams/watch-socket.ts';
 import { announceEnd, discardBody, endAnswer } from './unread-request.ts';
 import { warningHeaders } from './warnings.ts';
-import { HttpWatchSink, jsonEventsAs, jsonWriting } from './watch-stream.ts';
+import { HttpWatchSink, isOfVersion, jsonEventsAs, jsonWriting } from './watch-stream.ts';
 
 export interface HttpDoorOptions extends CallChainOptions {
   readonly registry: Registry;
@@ -295,7 +295,7 @@ export class HttpDoor {
     const writing = isProtobuf ? protobufWriting : jsonWriting;
     const isSocket = upgrade?.protocol === 'websocket';
     const sink = isSocket ? new SocketWatchSink(upgrade, writing) : new HttpWatchSink(response, writing, context.requestId);
-    const request_ = { namespace: target.namespace, options: watchOptionsOf(query, target.name) };
+    const request_ = { namespace: target.namespace, options: watchOptionsOf(query, target.name), awaitsVersion: true };
     const watch = this.#chain.prepare(context, () => this.#options.verbs.watch(store, request_, events, context));
     try {
       await watch.run(sink);
@@ -303,7 +303,7 @@ export class HttpDoor {
     } catch (error) {
       if (!sink.begun) {
         // As in Kubernetes, what is wrong with the version alone is the first event.
-        if (!isExpired(error)) throw error;
+        if (!isOfVersion(error)) throw error;
         sink.begin();
       }
       sink.end(error);

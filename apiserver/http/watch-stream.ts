@@ -1,5 +1,5 @@
 import { WireReader } from '../../api/codec/wire-reader.ts';
-import { asApiError } from '../../api/errors/index.ts';
+import { asApiError, isExpired } from '../../api/errors/index.ts';
 import { AUDIT_ID } from '../calls/request-id.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { servedKind } from '../registry/store-version.ts';
@@ -82,6 +82,10 @@ export const jsonWriting: EventWriting = {
   isText: true,
   failure: (status) => Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`),
 };
+
+/** Whether nothing is wrong with a watch but its version. */
+export const isOfVersion = (error: unknown): boolean =>
+  isExpired(error) || (asApiError(error)?.violations ?? []).some(({ reason }) => reason === 'ResourceVersionTooLarge');
 
 /** A watch on its way to a client of this door. */
 export interface DoorWatchSink extends WatchSink {

@@ -173,10 +173,12 @@ function isPresent({ cache }: KindStore, revision: number): boolean {
 export async function awaitVersion(store: KindStore, revision: number): Promise<void> {
   await store.fresh();
   if (await store.cache.reached(revision, FUTURE_TIMEOUT_MS)) return;
-  const message = `Too large resource version: ${revision}, current: ${store.cache.revision}: try again or list without a version`;
+  const found = `Too large resource version: ${revision}, current: ${store.cache.revision}`;
   // By which Kubernetes' clients know that they should.
   const cause = { field: '', reason: 'ResourceVersionTooLarge', description: 'Too large resource version' };
-  throw new ApiError('DEADLINE_EXCEEDED', 'Timeout', message, { retryAfterMs: 1_000, violations: [cause] });
+  throw new ApiError('DEADLINE_EXCEEDED', 'Timeout', `${found}: try again or list without a version`, {
+    ...{ retryAfterMs: 1_000, violations: [cause], parts: { of: 'text', message: `Timeout: ${found}` } },
+  });
 }
 
 async function nextPage(store: KindStore, selection: Selection, revision: number, after: string): Promise<Source> {

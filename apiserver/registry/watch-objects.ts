@@ -19,12 +19,13 @@ export interface PreparedWatch {
 /**
  * Prepares a watch. From a version: what happened after it. Without one, or from "0": the present objects as ADDED,
  * then the changes (as in Kubernetes). `sendInitialEvents` true adds the bookmark that ends the present objects; false
- * leaves them out. `open` throws OUT_OF_RANGE when the changes after the version are no longer kept.
+ * leaves them out. `open` throws OUT_OF_RANGE when the changes after the version are no longer kept, and, unless
+ * `awaitsVersion` is set, when the version does not come within moments.
  */
 export async function prepareWatch(
   store: KindStore,
   namespace: string,
-  options: ListOptions,
+  { options, awaitsVersion }: { readonly options: ListOptions; readonly awaitsVersion: boolean },
   format: EventFormat,
 ): Promise<PreparedWatch> {
   if (options.continue || options.limit) throw badRequest('cannot watch: limit and continue belong to lists');
@@ -34,9 +35,9 @@ export async function prepareWatch(
   const initialEvents = options.sendInitialEvents ?? version === 0;
   await store.fresh();
   if (initialEvents) await awaitVersion(store, version);
-  else if (version > 0) await store.cache.reached(version, FUTURE_TIMEOUT_MS);
+  else if (version > 0 && !awaitsVersion) await store.cache.reached(version, FUTURE_TIMEOUT_MS);
   const revision = version > 0 ? version : undefined;
-  const start = { revision, initialEvents, initialBookmark: options.sendInitialEvents === true };
+  const start = { revision, initialEvents, initialBookmark: options.sendInitialEvents === true, awaitsRevision: awaitsVersion };
   return { hasInitial: initialEvents, open: () => new WatchSource(store.cache, selection, format, start, viewOf(store)) };
 }
 

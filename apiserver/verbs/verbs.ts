@@ -228,8 +228,8 @@ export class Verbs {
     };
   }
 
-  watch(store: KindStore, request: WatchRequest, format: EventFormat, call: CallContext): PreparedWatch {
-    const { namespace = '' } = request;
+  watch(store: KindStore, request: WatchQuestion, format: EventFormat, call: CallContext): PreparedWatch {
+    const { namespace = '', awaitsVersion = false } = request;
     const options = storedSelection(store, request.options ?? {});
     const access = readAccess('watch', store, namespace, options);
     call.authorize(access);
@@ -238,7 +238,7 @@ export class Verbs {
         await this.past.checkWatch(options, access, call);
         const forget = this.selectors.hold(call.flow, options);
         try {
-          const prepared = await prepareWatch(store, namespace, options, format);
+          const prepared = await prepareWatch(store, namespace, { options, awaitsVersion }, format);
           // Before it is opened: a watch that waits for its turn holds no objects.
           const pass = prepared.hasInitial ? await this.enterList(INITIAL_BYTES, call) : undefined;
           await pumpWatch(sink, prepared.open(), {
@@ -259,6 +259,12 @@ export class Verbs {
       },
     };
   }
+}
+
+/** A watch, as a transport asks for it. */
+export interface WatchQuestion extends WatchRequest {
+  /** Waits for a version of the future, as Kubernetes does; else such a version is expired. */
+  readonly awaitsVersion?: boolean;
 }
 
 interface WantedPage {

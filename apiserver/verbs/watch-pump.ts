@@ -166,13 +166,15 @@ class Pump {
    * replays.
    */
   private greet(): void {
-    if (this.ended || this.greeted || !this.options.bookmarks || this.inFlight > 0 || this.source.pending) return;
+    if (this.ended || this.greeted || !this.options.bookmarks || this.inFlight > 0) return;
+    if (this.source.pending || this.source.awaits) return;
     this.greeted = true;
     this.bookmark();
   }
 
   private bookmark(): void {
-    if (!this.ended && this.inFlight === 0 && !this.source.pending) this.write(this.source.bookmark());
+    const { pending, awaits } = this.source;
+    if (!this.ended && this.inFlight === 0 && !pending && !awaits) this.write(this.source.bookmark());
   }
 
   private cutOff(): void {

@@ -40,6 +40,36 @@ function watch(cache: KindCache, revision: number | undefined, request = {}): Wa
   return new WatchSource(cache, compileSelection(cache, request), protobufEvents(configMap.message), start);
 }
 
+test('a watcher of a revision to come gets nothing until then, and what comes after it', () => {
+  const { cache, put } = harness();
+  put('a', 1);
+  const start = { revision: 5, initialEvents: false, initialBookmark: false, awaitsRevision: true };
+  const source = new WatchSource(cache, compileSelection(cache, {}), protobufEvents(configMap.message), start);
+  put('b', 4);
+  expect([source.pending, source.lost, source.awaits, read(source)]).toEqual([false, false, true, []]);
+  put('c', 5);
+  put('d', 7);
+  cache.advance(7);
+  expect([source.awaits, read(source)]).toEqual([false, ['ADDED d@7']]);
+  put('a', 8);
+  cache.advance(8);
+  expect(read(source)).toEqual(['MODIFIED a@8']);
+});
+
+test('a watcher whose revision comes when its events are gone has lost its place', () => {
+  const { cache, put, tick } = harness();
+  put('a', 1);
+  const start = { revision: 3, initialEvents: false, initialBookmark: false, awaitsRevision: true };
+  const source = new WatchSource(cache, compileSelection(cache, {}), protobufEvents(configMap.message), start);
+  put('b', 4);
+  tick(3_600_000);
+  put('c', 5);
+  tick(3_600_000);
+  put('d', 6);
+  cache.advance(6);
+  expect(source.lost).toBe(true);
+});
+
 function read(source: WatchSource): string[] {
   const seen: string[] = [];
   for (let chunk = source.next(); chunk; chunk = source.next()) {

@@ -15,6 +15,8 @@ export interface WatchStart {
   readonly initialEvents: boolean;
   /** End the initial events with a bookmark. */
   readonly initialBookmark: boolean;
+  /** Wait for a revision that has not come yet, however long that takes. */
+  readonly awaitsRevision?: boolean;
 }
 
 /**
@@ -27,6 +29,8 @@ const FRAME_BYTES = 64 * 1024;
  * some 30 us each.
  */
 const SCANNED_PER_TURN = 500;
+/** A place that the ring does not have. */
+const LOST = -1;
 
 /** The objects of a kind whose versions a webhook converts, as a watch shows them. */
 export interface ConvertedView {
@@ -54,6 +58,8 @@ export class WatchSource {
   private initialAt = 0;
   private endInitial: number | undefined;
   private sequence: number;
+  /** The revision behind which the events begin, as long as it has not come. */
+  private awaited: number | undefined;
   private first = true;
   private closed = false;
   private readonly view: (() => ConvertedView | undefined) | undefined;
@@ -78,8 +84,10 @@ export class WatchSource {
     this.format = format;
     this.id = `${format.id}\0${selection.id}`;
     const from = start.initialEvents || start.revision === undefined ? cache.revision : start.revision;
-    const sequence = from > cache.revision ? undefined : cache.ring.sequenceAfter(from);
-    if (sequence === undefined) throw from > cache.revision ? tooLarge(cache, from) : tooOld(cache, from);
+    if (from > cache.revision && !start.awaitsRevision) throw tooLarge(cache, from);
+    if (from > cache.revision) this.awaited = from;
+    const sequence = this.awaited === undefined ? cache.ring.sequenceAfter(from) : cache.ring.endSequence;
+    if (sequence === undefined) throw tooOld(cache, from);
     this.sequence = sequence;
     if (start.initialEvents) this.initial = cache.range(selection.prefix);
     if (start.initialBookmark) this.endInitial = cache.revision;
@@ -95,14 +103,24 @@ export class WatchSource {
     this.cache.frames.leave(this.id);
   }
 
+  /** Whether the revision behind which it begins is still to come: until then it has no events and bookmarks. */
+  get awaits(): boolean {
+    if (this.awaited === undefined) return false;
+    if (this.cache.revision < this.awaited) return true;
+    this.sequence = this.cache.ring.sequenceAfter(this.awaited) ?? LOST;
+    this.awaited = undefined;
+    return false;
+  }
+
   /** Whether something may be there to read. */
   get pending(): boolean {
+    if (this.awaits) return false;
     return this.initial !== undefined || this.endInitial !== undefined || this.sequence < this.cache.ring.endSequence;
   }
 
   /** Whether the events that come next are gone already. */
   get lost(): boolean {
-    return this.sequence < this.cache.ring.firstSequence;
+    return !this.awaits && this.sequence < this.cache.ring.firstSequence;
   }
 
   /** Whether `convert` comes next: the webhook has to be asked for what is to come. */

@@ -53,6 +53,8 @@ async function read(path: string, headers = {}, method = 'GET') {
 
 /** What a watch says of the objects that there are, in a second. */
 const shortly = 'timeoutSeconds=1';
+const initial = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+const tooLarge = { reason: 'ResourceVersionTooLarge', message: 'Too large resource version' };
 const namesOf = (events: { object: { metadata: { name: string } } }[]) => events.map(({ object }) => object.metadata.name);
 
 describe('a watch at a path of old clients', () => {
@@ -157,20 +159,40 @@ describe('a watch over a WebSocket', () => {
     expect(answer.statusCode).toBe(401);
   });
 
-  it('tells of a version that is not there by its first message', async () => {
-    const { ws, heard } = connect(`${inDefault}/configmaps?watch=1&resourceVersion=99999999`);
+  it('from a version of the future waits for it, and tells of what comes after it', async () => {
+    const maps = '/api/v1/namespaces/kube-public/configmaps';
+    const version = Number((await read(maps)).json().metadata.resourceVersion);
+    const { ws, heard } = connect(`${maps}?watch=1&allowWatchBookmarks=true&resourceVersion=${version + 3}`);
+    await once(ws, 'open');
+    const made: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      const { metadata } = await server.client.configMaps.create({ metadata: { namespace: 'kube-public', name: `later-${i}` } });
+      made.push(Number(metadata?.resourceVersion));
+    }
+    const after = made.filter((each) => each > version + 3);
+    const events = () => heard.map(({ data }) => JSON.parse(data.toString()));
+    await expect.poll(() => events().filter(({ type }) => type === 'ADDED').length).toBe(after.length);
+    expect(after.length).toBeLessThan(6);
+    const versions = events().map(({ object }) => Number(object.metadata.resourceVersion));
+    expect(Math.min(...versions)).toBeGreaterThanOrEqual(version + 3);
+    ws.close();
+  });
+
+  it('tells of a version that does not come by its first message', async () => {
+    const { ws, heard } = connect(`${inDefault}/configmaps?watch=1&resourceVersion=99999999&${initial}`);
     await once(ws, 'close');
-    expect(heard.map(({ data }) => JSON.parse(data.toString()))).toMatchObject([{ type: 'ERROR', object: { code: 410 } }]);
+    expect(heard.map(({ data }) => JSON.parse(data.toString()))).toMatchObject([{ type: 'ERROR', object: { code: 504 } }]);
   });
 });
 
 describe('a watch', () => {
-  it('from a version of the future says so by its first event', async () => {
-    const { code, events } = await read(`${inDefault}/configmaps?watch=1&resourceVersion=99999999`);
+  it('that begins with the objects of a version of the future says by its first event that it did not come', async () => {
+    const { code, events } = await read(`${inDefault}/configmaps?watch=1&resourceVersion=99999999&${initial}`);
     expect(code).toBe(200);
-    const message = expect.stringMatching(/^Too large resource version: 99999999, current: \d+: list again/);
+    const message = expect.stringMatching(/^Timeout: Too large resource version: 99999999, current: \d+$/);
+    const details = { causes: [tooLarge], retryAfterSeconds: 1 };
     expect(events()).toMatchObject([
-      { type: 'ERROR', object: { kind: 'Status', status: 'Failure', reason: 'Expired', code: 410, message } },
+      { type: 'ERROR', object: { kind: 'Status', status: 'Failure', reason: 'Timeout', code: 504, message, details } },
     ]);
   });
 
@@ -194,7 +216,6 @@ describe('a watch', () => {
     ['PartialObjectMetadata', 'meta.k8s.io/v1', ';as=PartialObjectMetadata;v=v1;g=meta.k8s.io'],
     ['Table', 'meta.k8s.io/v1', ';as=Table;v=v1;g=meta.k8s.io'],
   ])('sends bookmarks as %s, as its other events', async (kind, apiVersion, as) => {
-    const initial = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
     const { events } = await read(`${inDefault}/configmaps?watch=1&${initial}&${shortly}`, { accept: `application/json${as}` });
     const bookmarks = events().filter(({ type }: { type: string }) => type === 'BOOKMARK');
     const metadata = { resourceVersion: expect.stringMatching(/^[1-9]/), annotations: { 'k8s.io/initial-events-end': 'true' } };
@@ -237,8 +258,14 @@ describe('options that contradict each other are refused', () => {
 
   it('a list waits for a version to come, then says that it has not', async () => {
     const answer = await read(`${inDefault}/configmaps?resourceVersion=99999999`);
-    const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];
-    expect(answer.json()).toMatchObject({ code: 504, reason: 'Timeout', details: { causes, retryAfterSeconds: 1 } });
+    const details = { causes: [tooLarge], retryAfterSeconds: 1 };
+    const message = expect.stringMatching(/^Timeout: Too large resource version: 99999999, current: \d+$/);
+    expect(answer.json()).toMatchObject({ code: 504, reason: 'Timeout', message, details });
+    expect((await read(`${inDefault}/configmaps/one?resourceVersion=99999999`)).json()).toMatchObject({
+      code: 504,
+      message,
+      details,
+    });
   });
 });
 
