@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CustomResourceDefinition } from '../../api/generated/types.ts';
+import type { CustomResourceDefinition, KindInfo } from '../../api/generated/types.ts';
 import { customKind, kindOfInfo } from '../../api/kinds/custom/custom-kind.ts';
 import { compareVersions } from '../../api/kinds/custom-resource-definition/meaning.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
@@ -31,14 +31,19 @@ export function learnFrom(command: Command): void {
   ask = async () => {
     let found: readonly Kind[] = [];
     await withSession(command, async ({ client }) => {
-      const infos = (await client.objects.kinds()).filter(({ service }) => !service);
-      found = infos.flatMap((info) => {
-        const { apiVersion = '', versions = [] } = info;
-        return (versions.length > 0 ? versions : [apiVersion]).map((each) => kindOfInfo({ ...info, apiVersion: each }));
-      });
+      found = kindsOfUsers(await client.objects.kinds());
     });
     return found;
   };
+}
+
+/** The kinds of users among those that a server told, each version by itself. Pure. */
+export function kindsOfUsers(infos: readonly KindInfo[]): Kind[] {
+  const theirs = infos.filter(({ service }) => !service);
+  return theirs.flatMap((info) => {
+    const { apiVersion = '', versions = [] } = info;
+    return (versions.length > 0 ? versions : [apiVersion]).map((each) => kindOfInfo({ ...info, apiVersion: each }));
+  });
 }
 
 /**
@@ -79,10 +84,10 @@ export function namesUnknownGroup(text: string): boolean {
 }
 
 /** The kind of a user that a noun names: plural, singular, short name or kind, with the group or version behind it. */
-export function otherKindOf(noun: string): Kind | undefined {
+export function otherKindOf(noun: string, among: readonly Kind[] = others): Kind | undefined {
   const [name = '', ...rest] = noun.toLowerCase().split('.');
   const wanted = rest.join('.');
-  return others.find(({ apiVersion, kind, plural, singular, shortNames }) => {
+  return among.find(({ apiVersion, kind, plural, singular, shortNames }) => {
     if (![kind.toLowerCase(), plural, singular, ...shortNames].includes(name)) return false;
     return wanted === '' || isOfGroup(apiVersion, wanted);
   });

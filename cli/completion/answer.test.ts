@@ -1,11 +1,23 @@
 import { describe, expect, it } from 'vitest';
+import { customKind } from '../../api/kinds/custom/custom-kind.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
 import { type Answer, answer, type Lookup } from './answer.ts';
 import type { Wanted } from './question.ts';
 
+/** A kind of users, in two versions, and one that is called as one of Berth's. */
+const custom = (plural: string, version: string): Kind => {
+  const names = { kind: 'Toy', plural, singular: plural.slice(0, -1), shortNames: [`${plural[0]}y`] };
+  return customKind({ spec: { group: 'g.io', scope: 'Namespaced', names } }, { name: version });
+};
+const schema = { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'string' } } } } };
+
 const lookup: Lookup = {
+  kinds: async () => [custom('toys', 'v2'), custom('toys', 'v1'), custom('ingresses', 'v1')],
+  schema: async ({ apiVersion }) => (apiVersion === 'g.io/v2' ? schema : undefined),
   contexts: async () => ['local', 'far'],
   plugins: async () => ['foo', 'bar-baz'],
-  names: async (kind) => ({ Pod: ['web', 'worker', 'db'], Node: ['n1'], Namespace: ['default', 'kube-system'] })[kind.kind] ?? [],
+  names: async (kind) =>
+    ({ Toy: ['bear'], Pod: ['web', 'worker', 'db'], Node: ['n1'], Namespace: ['default', 'kube-system'] })[kind.kind] ?? [],
   containers: async (of) => (of === 'pod/web' ? ['main', 'side'] : []),
 };
 
@@ -83,6 +95,27 @@ describe('an answer', () => {
     expect(await words({ type: 'field' }, 'pod.spec.cont')).toEqual(['pod.spec.containers']);
     expect(await words({ type: 'field' }, 'pod.spec.nothing.')).toEqual([]);
     expect((await answered({ type: 'field' }, 'lea')).glued).toBe(true);
+  });
+
+  it('has the kinds that users added, with their names and fields', async () => {
+    expect(await words(resource(), 'to')).toEqual(['toys']);
+    expect(await words(resource(), 'ing')).toEqual(['ingresses', 'ingressclasses', 'ingresses.g.io']);
+    expect(await words(resource('toys'))).toEqual(['bear']);
+    expect(await words(resource('toys.g.io'))).toEqual(['bear']);
+    expect(await words(resource(), 'ty/')).toEqual(['ty/bear']);
+    expect(await words(resource('pod/web'), 'to')).toEqual(['toy/']);
+    expect(await words({ type: 'resource', before: [], kinds: ['Deployment'] }, 'to')).toEqual([]);
+    expect(await words({ type: 'field' }, 'to')).toEqual(['toy']);
+    expect(await words({ type: 'field' }, 'toy.')).toEqual(['toy.apiVersion', 'toy.kind', 'toy.metadata', 'toy.spec']);
+    expect(await words({ type: 'field' }, 'ty.spec.')).toEqual(['ty.spec.size']);
+    expect(await words({ type: 'field' }, 'toys.spec.none.')).toEqual([]);
+  });
+
+  it('has the fields below the metadata of every kind', async () => {
+    expect(await words({ type: 'field' }, 'pod.metadata.na')).toEqual(['pod.metadata.name', 'pod.metadata.namespace']);
+    expect(await words({ type: 'field' }, 'toy.metadata.na')).toEqual(['toy.metadata.name', 'toy.metadata.namespace']);
+    const owner = await words({ type: 'field' }, 'toys.metadata.ownerReferences[].');
+    expect(owner).toContain('toys.metadata.ownerReferences[].blockOwnerDeletion');
   });
 
   it('repeats what stands before it in the same word', async () => {

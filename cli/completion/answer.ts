@@ -1,8 +1,12 @@
 import { jsonFields } from '../../api/codec/json-fields.ts';
+import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { kindWord } from '../../api/kinds/custom/kind-word.ts';
+import { groupOf, resourceOf } from '../../api/kinds/identity.ts';
 import { kindOf, kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import type { Client } from '../../client/index.ts';
+import { kindsOfUsers, otherKindOf } from '../args/other-kinds.ts';
 import type { Candidate, Question, Wanted } from './question.ts';
 
 /** What a completion looks up outside the program. Every method gives nothing when it cannot know. */
@@ -10,6 +14,10 @@ export interface Lookup {
   contexts(): Promise<string[]>;
   /** What calls the plugins of the PATH, which these commands hide. */
   plugins(builtIn: readonly string[]): Promise<string[]>;
+  /** The kinds that users added, the preferred version first. */
+  kinds(): Promise<readonly Kind[]>;
+  /** The schema of a kind that a user added, as its definition has it. */
+  schema(kind: Kind): Promise<JsonObject | undefined>;
   /** The names of the objects of a kind, in the namespace where it has some. */
   names(kind: Kind): Promise<string[]>;
   /** Those of a pod, or of the template of a workload: "web", "pod/web", "deployment/web". */
@@ -62,7 +70,7 @@ async function wordsFor(wanted: Exclude<Wanted, { type: 'file' }>, current: stri
     case 'resource':
       return await resourceWords(wanted, current, lookup);
     case 'field':
-      return await fieldWords(current);
+      return await fieldWords(current, lookup);
     case 'nothing':
       return { words: [] };
   }
@@ -102,10 +110,26 @@ async function resourceWords(
 ): Promise<Words> {
   if (current.includes('/')) return await slashedWords(current, lookup);
   const [first, ...names] = before;
-  const offered = wanted ? kinds.filter(({ kind }) => wanted.includes(kind)) : kinds;
-  if (first === undefined) return typeWords(current, offered);
-  if (first.includes('/')) return { words: typesBefore(offered) };
-  return await objectWords(kindOf(first), { before: names }, current, lookup);
+  if (first !== undefined && !first.includes('/'))
+    return await objectWords(await kindBehind(first, lookup), { before: names }, current, lookup);
+  const offered = wanted ? kinds.filter(({ kind }) => wanted.includes(kind)) : [...kinds, ...(await ofUsers(lookup))];
+  return first === undefined ? typeWords(current, offered) : { words: typesBefore(offered) };
+}
+
+/** The kinds of users, each once, called by what means no other kind. */
+async function ofUsers(lookup: Lookup): Promise<Kind[]> {
+  const found = new Map<string, Kind>();
+  for (const kind of await lookup.kinds()) {
+    const resource = resourceOf(kind);
+    const isPlain = kindOf(kind.plural) === undefined && [...found.values()].every(({ plural }) => plural !== kind.plural);
+    if (found.has(resource)) continue;
+    found.set(resource, isPlain ? kind : { ...kind, plural: resource, singular: `${kind.singular}.${groupOf(kind.apiVersion)}` });
+  }
+  return [...found.values()];
+}
+
+async function kindBehind(noun: string, lookup: Lookup): Promise<Kind | undefined> {
+  return kindOf(noun) ?? otherKindOf(noun, await lookup.kinds());
 }
 
 /** "pods", and behind "pods,no" also "pods,nodes". Short names count when nothing else begins so. */
@@ -122,29 +146,47 @@ function shortNames(typed: string, done: string, offered: readonly Kind[]): stri
 
 async function slashedWords(current: string, lookup: Lookup): Promise<Words> {
   const noun = current.slice(0, current.indexOf('/'));
-  const kind = kindOf(noun);
+  const kind = await kindBehind(noun, lookup);
   return plain(kind ? (await lookup.names(kind)).map((name) => `${noun}/${name}`) : []);
 }
 
 /** The fields below what is typed up to the last dot; no space behind them, since a field may have fields. */
-async function fieldWords(current: string): Promise<Words> {
+async function fieldWords(current: string, lookup: Lookup): Promise<Words> {
   const dot = current.lastIndexOf('.');
-  if (dot < 0) return { words: kinds.map((kind) => ({ word: kind.singular, description: kind.kind })), glued: true };
-  const { below, locate } = await import('../explain/locate.ts');
+  if (dot < 0) {
+    const words = [...kinds, ...(await lookup.kinds())].map((kind) => ({ word: kind.singular, description: kind.kind }));
+    return { words: [...new Map(words.map((each) => [each.word, each])).values()], glued: true };
+  }
   const at = current.slice(0, dot);
   try {
-    const type = below(locate(at));
-    return { words: type ? jsonFields(type).map((field) => ({ word: `${at}.${field.name}` })) : [], glued: true };
+    return { words: (await fieldsBelow(at, lookup)).map((name) => ({ word: `${at}.${name}` })), glued: true };
   } catch {
     // What is typed so far names nothing: there is nothing to offer below it.
     return { words: [] };
   }
 }
 
+async function fieldsBelow(at: string, lookup: Lookup): Promise<string[]> {
+  const { below, locateIn, splitPath } = await import('../explain/locate.ts');
+  const { noun, names } = splitPath(at);
+  const kind = await kindBehind(noun, lookup);
+  if (!kind) return [];
+  // Metadata are those of every kind.
+  if (!isCustom(kind) || names[0] === 'metadata') {
+    const type = below(locateIn(kind, names));
+    return type ? jsonFields(type).map(({ name }) => name) : [];
+  }
+  const schema = await lookup.schema(kind);
+  const { namesBelow } = await import('../explain/schema.ts');
+  return schema ? namesBelow(schema, names) : [];
+}
+
 /**
  * Asks the server and the contexts file, for a short time: a shell that hangs is worse than one that offers nothing.
  */
 export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: number): Lookup {
+  // One answer asks for them more than once.
+  let theirs: Promise<readonly Kind[]> | undefined;
   return {
     async contexts() {
       const { listContexts } = await import('../../client/config/config.ts');
@@ -154,6 +196,12 @@ export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: numb
       const { pluginWords } = await import('../plugins/find-plugins.ts');
       return pluginWords(builtIn);
     },
+    kinds: () => (theirs ??= asked(flags, timeoutMs, readKinds).catch(() => [])),
+    schema: (kind) =>
+      asked(flags, timeoutMs, async ({ client }, call) => {
+        const { schemaOf } = await import('../explain/schema.ts');
+        return schemaOf(kind, await client.objects.get('CustomResourceDefinition', { name: resourceOf(kind) }, call));
+      }),
     names: (kind) =>
       asked(flags, timeoutMs, async ({ client, namespace }, call) => {
         const scope = kind.namespaced ? { namespace } : {};
@@ -175,6 +223,10 @@ export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: numb
       });
     },
   };
+}
+
+async function readKinds({ client }: Asked, call: { timeoutMs: number }): Promise<Kind[]> {
+  return kindsOfUsers(await client.objects.kinds(call));
 }
 
 /** The most candidates that a list shows. */

@@ -20,6 +20,11 @@ export interface Place {
  */
 export function locate(path: string, apiVersion?: string): Place {
   const { kind, names } = readPath(path, apiVersion);
+  return locateIn(kind, names);
+}
+
+/** The place of a field of a kind, by the names of the fields down to it. Throws for what does not exist. */
+export function locateIn(kind: Kind, names: readonly string[]): Place {
   const steps: Field[] = [];
   for (const name of names) {
     const type = below({ kind, steps });
@@ -41,11 +46,14 @@ export function locate(path: string, apiVersion?: string): Place {
  * a kind or version that does not exist.
  */
 export function readPath(path: string, apiVersion?: string): { readonly kind: Kind; readonly names: readonly string[] } {
+  const { noun, names } = splitPath(path);
+  return { kind: inVersion(resolveKind(noun), apiVersion), names };
+}
+
+/** The word for the kind that a path begins with, and the names of the fields behind it. Pure. */
+export function splitPath(path: string): { readonly noun: string; readonly names: readonly string[] } {
   const [noun = '', ...names] = path.split('.').map((step) => step.replace(/\[\w*\]$/, ''));
-  return {
-    kind: inVersion(resolveKind(noun), apiVersion),
-    names: names.filter((each, at) => each !== '' || at < names.length - 1),
-  };
+  return { noun, names: names.filter((each, at) => each !== '' || at < names.length - 1) };
 }
 
 function inVersion(kind: Kind, apiVersion: string | undefined): Kind {

@@ -57,6 +57,13 @@ export function explainSchemaTree(kind: Kind, schema: JsonObject, names: readonl
   return [...head(kind, names, place), '', 'FIELDS:', ...treeLines(place.schema, '  '), ''].join('\n');
 }
 
+/** The names of the fields below a field of a kind, or below the kind itself; none for what does not exist. Pure. */
+export function namesBelow(schema: JsonObject, names: readonly string[]): string[] {
+  let at: JsonObject | undefined = withObjectMembers(schema, {});
+  for (const name of names) at = at && new Map(fieldsOf(at)).get(name)?.schema;
+  return at ? fieldsOf(at).map(([name]) => name) : [];
+}
+
 function head(kind: Kind, names: readonly string[], place: SchemaPlace): string[] {
   const name = names.at(-1);
   if (name === undefined) return [header(kind)];

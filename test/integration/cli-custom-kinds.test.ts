@@ -110,6 +110,20 @@ it('are types of TypeScript and schemas of JSON for programs', async () => {
   await readFile(join(folder, 'berth', 'core', 'v1', 'pod.proto'));
 });
 
+it.each([
+  ['get cront', 'crontabs\tCronTab'],
+  ['get crontabs.stable.example.com comp', 'completed'],
+  ['describe ct/comp', 'ct/completed'],
+  ['explain crontab.spec.cr', 'crontab.spec.cronSpec'],
+  ['explain ct.metadata.labe', 'ct.metadata.labels'],
+])('"%s" is completed in the shell', async (line, expected) => {
+  await server.client.objects
+    .create('CronTab.stable.example.com', cronTab('completed'), { namespace: 'default' })
+    .catch(() => {});
+  const { code, out } = await cli.berth('__complete', '--', ...line.split(' '));
+  expect({ code, first: out.split('\n')[0] }).toEqual({ code: 0, first: expected });
+});
+
 it.each<[string, RegExp]>([
   ['explain pod -o typescript', /-o typescript is for custom kinds: the types of pods are in the package "berth"/],
   ['explain ct.spec -o json-schema', /-o json-schema is of a whole kind: berth explain crontab -o json-schema/],
