@@ -1,7 +1,6 @@
 import { statfs } from 'node:fs/promises';
-import { hostname, networkInterfaces } from 'node:os';
+import { cpus, hostname, networkInterfaces, release, totalmem } from 'node:os';
 import { join } from 'node:path';
-import si from 'systeminformation';
 import type { NodeAddress, NodeStatus, NodeSystemInfo, Quantity } from '../../api/generated/types.ts';
 import { formatMemory } from '../../api/meta/quantity.ts';
 import { parseDefaultInterface } from './network.ts';
@@ -31,17 +30,11 @@ const podsPerNode = 110;
 // A full disk stops everything: a tenth stays free for logs and images.
 const diskReserveFraction = 0.1;
 
-/** Slow facts, read once when the agent starts: up to a second. */
+/** Read once, when the agent starts. */
 export async function readInventory(options: InventoryOptions): Promise<MachineInventory> {
   const root = options.root ?? '/';
-  const [system, cpu, memory, ids, disk] = await Promise.all([
-    si.osInfo(),
-    si.cpu(),
-    si.mem(),
-    si.uuid(),
-    statfs(options.dataDir),
-  ]);
-  const amounts = { cores: cpu.cores, memoryBytes: memory.total, diskBytes: disk.blocks * disk.bsize };
+  const disk = await statfs(options.dataDir);
+  const amounts = { cores: cpus().length, memoryBytes: totalmem(), diskBytes: disk.blocks * disk.bsize };
   return {
     ...computeCapacity(amounts),
     addresses: computeAddresses({
@@ -51,7 +44,7 @@ export async function readInventory(options: InventoryOptions): Promise<MachineI
       address: options.address,
       except: options.except,
     }),
-    nodeInfo: readNodeInfo(root, system, ids),
+    nodeInfo: readNodeInfo(root),
   };
 }
 
@@ -107,17 +100,24 @@ export function computeAddresses(facts: AddressFacts): NodeAddress[] {
   ];
 }
 
-function readNodeInfo(root: string, system: si.Systeminformation.OsData, ids: si.Systeminformation.UuidData): NodeSystemInfo {
+function readNodeInfo(root: string): NodeSystemInfo {
   const read = (path: string) => readSmallFile(join(root, path))?.trim();
+  const machineID = read('etc/machine-id') ?? read('var/lib/dbus/machine-id') ?? '';
   return {
-    machineID: read('etc/machine-id') ?? ids.os,
-    systemUUID: ids.hardware || read('etc/machine-id') || ids.os,
+    machineID,
+    systemUUID: readHardwareId(root) || machineID,
     bootID: read('proc/sys/kernel/random/boot_id') ?? '',
-    kernelVersion: system.kernel,
-    osImage: readOsImage(root) ?? `${system.distro} ${system.release}`.trim(),
+    kernelVersion: release(),
+    osImage: readOsImage(root) ?? 'Linux',
     operatingSystem: 'linux',
     architecture: goArchitecture(process.arch),
   };
+}
+
+/** The firmware's UUID, which root alone may read, or the serial number of a board that has no such firmware. */
+function readHardwareId(root: string): string | undefined {
+  const uuid = readSmallFile(join(root, 'sys/class/dmi/id/product_uuid'))?.trim().toLowerCase();
+  return uuid || /^serial\s*:\s*(\S+)/im.exec(readSmallFile(join(root, 'proc/cpuinfo')) ?? '')?.[1];
 }
 
 /** What the distribution calls itself. */

@@ -295,4 +295,26 @@ describe('the inventory', () => {
     expect(inventory.nodeInfo.bootID).toMatch(/^[0-9a-f-]{36}$/);
     expect(Number(inventory.capacity.cpu?.string)).toBeGreaterThan(0);
   });
+
+  it.each<[string, Record<string, string>, object]>([
+    [
+      'the firmware’s UUID',
+      { 'etc/machine-id': 'b08dfa60\n', 'sys/class/dmi/id/product_uuid': '4C4C4544-0051\n', 'proc/cpuinfo': 'Serial : 10\n' },
+      { machineID: 'b08dfa60', systemUUID: '4c4c4544-0051' },
+    ],
+    [
+      'the serial number of a board without such firmware',
+      { 'etc/machine-id': 'b08dfa60\n', 'proc/cpuinfo': 'processor\t: 0\n\nSerial\t\t: 10000000f00d\n' },
+      { machineID: 'b08dfa60', systemUUID: '10000000f00d' },
+    ],
+    [
+      'the machine’s id elsewhere',
+      { 'var/lib/dbus/machine-id': 'b08dfa60\n', 'proc/cpuinfo': 'processor\t: 0\n' },
+      { machineID: 'b08dfa60', systemUUID: 'b08dfa60' },
+    ],
+    ['nothing of a machine without any', {}, { machineID: '', systemUUID: '', osImage: 'Linux' }],
+  ])('takes %s for the system’s identity', async (_, files, expected) => {
+    record(files);
+    expect((await readInventory({ dataDir: root, root })).nodeInfo).toMatchObject(expected);
+  });
 });
