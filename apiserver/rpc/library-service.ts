@@ -9,6 +9,8 @@ export interface LibraryService {
   readonly methods: Readonly<Record<string, { readonly requestStream: boolean; readonly responseStream: boolean }>>;
   /** Loads the library and lets it add its services to the collector as it would to a server. */
   readonly load: (collector: Pick<Server, 'addService'>) => void;
+  /** Runs before `load`, at the first call of a method that streams requests: the call waits, and reads none. */
+  readonly prepare?: () => Promise<void>;
   /**
    * For each method, what runs before the library's handler: counts the call and gives undefined, or gives the status
    * of its refusal.
@@ -25,7 +27,7 @@ interface LibraryMethod {
  * Serves a library's service without the library until it is first called: most servers never are, and these libraries
  * parse .proto files and bring copies of what they need.
  */
-export function addLibraryService(server: Server, { name, methods, load, guard }: LibraryService): void {
+export function addLibraryService(server: Server, { name, methods, load, prepare, guard }: LibraryService): void {
   let loaded: Map<string, LibraryMethod> | undefined;
   const library = (path: string): LibraryMethod => {
     loaded ??= collect(load);
@@ -48,10 +50,18 @@ export function addLibraryService(server: Server, { name, methods, load, guard }
       const refusal = admit(call as AnyCall);
       if (refusal && callback) (callback as (refusal: StatusReply) => void)(refusal);
       else if (refusal) (call as ServerDuplexStream<unknown, unknown>).emit('error', refusal);
-      else {
-        if (streams.requestStream) readInStep(call as ServerDuplexStream<unknown, unknown>);
-        library(path).handler(call, callback);
-      }
+      else if (streams.requestStream) {
+        const stream = call as ServerDuplexStream<unknown, unknown>;
+        const begin = (): void => {
+          readInStep(stream);
+          library(path).handler(stream);
+        };
+        if (loaded || !prepare) begin();
+        else
+          prepare()
+            .then(begin)
+            .catch((error: unknown) => stream.emit('error', error));
+      } else library(path).handler(call, callback);
     };
   }
   server.addService(definition, implementation as UntypedServiceImplementation);

@@ -2,7 +2,6 @@ import { createRequire } from 'node:module';
 import type { Server } from '@grpc/grpc-js';
 import type { ReflectionService } from '@grpc/reflection';
 import { WireReader } from '../../api/codec/wire-reader.ts';
-import { fileDescriptorSet } from '../../api/generated/file-descriptors.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import { perLevel } from '../limits/levels.ts';
 import type { CallPipeline } from './call-pipeline.ts';
@@ -24,14 +23,18 @@ const STREAMS = { busyAt: 64, least: 4 };
  */
 export function addReflection(server: Server, services: readonly string[], pipeline: Pick<CallPipeline, 'guard'>): void {
   const shares = perLevel(() => new FairShare(STREAMS));
+  let files: PackageDefinition | undefined;
   for (const name of versions) {
     addLibraryService(server, {
       name,
       methods: { ServerReflectionInfo: { requestStream: true, responseStream: true } },
       guard: () => pipeline.guard({ shape: 'stream', path: '/reflection', shares }),
+      async prepare() {
+        files ??= describedFiles((await import('../../api/generated/file-descriptors.ts')).fileDescriptorSet);
+      },
       load(collector) {
         const library = createRequire(import.meta.url)('@grpc/reflection') as typeof import('@grpc/reflection');
-        const reflection = new library.ReflectionService(describedFiles(), { services: [...services] });
+        const reflection = new library.ReflectionService(files!, { services: [...services] });
         reflection.addToServer(collector as Server);
       },
     });
@@ -42,7 +45,7 @@ export function addReflection(server: Server, services: readonly string[], pipel
  * The files of proto/ as the library reads them. It only looks at `fileDescriptorProtos`; those that proto-loader would
  * put there have no imports and names that other tools cannot resolve.
  */
-function describedFiles(): PackageDefinition {
+function describedFiles(fileDescriptorSet: string): PackageDefinition {
   const set = new WireReader(Buffer.from(fileDescriptorSet, 'base64'));
   const fileDescriptorProtos: Buffer[] = [];
   while (set.next()) fileDescriptorProtos.push(Buffer.from(set.value()));
