@@ -124,6 +124,14 @@ class Http2Answer extends Http2ServerResponse {
     stream.respond({ ...this.getHeaders(), ...(headers as OutgoingHttpHeaders), ':status': code });
     return this;
   }
+
+  /**
+   * An answer that is cut off has failed: some clients take a reset without an error code for its end. It is the error
+   * that makes the code, because Http2Stream.close may send the stream's end before the reset.
+   */
+  override destroy(error?: Error): this {
+    return super.destroy(error ?? (this.stream.writableFinished ? undefined : new Error('the answer was cut off')));
+  }
 }
 
 function createServer(identity: ServingIdentity, door: LazyDoor, tls: TlsOptions): Http2SecureServer {
