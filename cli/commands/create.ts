@@ -6,6 +6,7 @@ import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import { kindOf } from '../../api/kinds/index.ts';
 import { notYetReason } from '../../api/kinds/not-yet.ts';
 import type { DataFlags } from '../generators/data.ts';
+import type { IngressFlags } from '../generators/ingress.ts';
 import type { RegistryFlags, TlsFlags } from '../generators/objects.ts';
 import { collect } from '../generators/pairs.ts';
 import type { BudgetFlags, PriorityClassFlags } from '../generators/priority.ts';
@@ -47,6 +48,7 @@ export function registerCreate(program: Command): void {
   );
   withPriorityClass(command.command('priorityclass').alias('pc').description('Create a PriorityClass'));
   withBudget(command.command('poddisruptionbudget').alias('pdb').description('Create a PodDisruptionBudget'));
+  withIngress(command.command('ingress').alias('ing').description('Create an Ingress, for an ingress controller of yours'));
   registerWorkloadNouns(command);
   withRoles(command);
   registerCreateUser(command);
@@ -101,6 +103,21 @@ function withBudget(command: Command): void {
       .option('--min-available <number>', 'so many of them, or such a part (50%), must stay')
       .option('--max-unavailable <number>', 'so many of them, or such a part (50%), may be away'),
     (make, name, flags: BudgetFlags) => make.budgetObject(name, flags),
+  );
+}
+
+function withIngress(command: Command): void {
+  addGenerator(
+    command
+      .option(
+        '--rule <rule>',
+        'HOST/PATH=SERVICE:PORT[,tls[=SECRET]]; "*" behind the path: longer ones, too; may be given several times',
+        collect,
+      )
+      .option('--class <name>', 'the IngressClass')
+      .option('--default-backend <service:port>', 'where requests go that no rule is for')
+      .option('--annotation <key=value>', 'an annotation; may be given several times', collect),
+    (make, name, flags: IngressFlags) => make.ingressObject(name, flags),
   );
 }
 

@@ -4,6 +4,7 @@ import { type DataFlags, read, readData } from './data.ts';
 
 // What `create NOUN` makes, in JSON form.
 
+export { ingressObject } from './ingress.ts';
 export { budgetObject, priorityClassObject } from './priority.ts';
 export { quotaObject } from './quota.ts';
 export { clusterRoleBindingObject, clusterRoleObject, roleBindingObject, roleObject } from './rbac.ts';

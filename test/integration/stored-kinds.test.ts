@@ -91,6 +91,12 @@ it('stores an Ingress of the default class, and says that Berth does not act on 
   expect((await applied('ingress.yaml', ingress)).out).toContain(' unchanged\n');
 });
 
+it('makes an Ingress of flags', async () => {
+  const made = await cli.berth('create', 'ing', 'shop', '--class=nginx-example', '--rule=shop.io/a*=web:http,tls=cert');
+  expect(made).toMatchObject({ code: 0, out: 'ingress.networking.k8s.io/shop created\n' });
+  expect(await shown('get', 'ing', 'shop', '--no-headers')).toMatch(/^shop +nginx-example +shop\.io +<none> +80, 443 /);
+});
+
 it('shows the status that an ingress controller writes', async () => {
   const key = { namespace: 'default', name: 'name-virtual-host-ingress' };
   const object = await server.client.ingresses.get(key);
