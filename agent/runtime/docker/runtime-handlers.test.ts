@@ -27,7 +27,7 @@ it.each<[string, HandlerEntry | undefined, boolean]>([
 
 it('says why a pod is refused, and reads the configuration again for handlers, and after the engine was away', async () => {
   let [now, reads] = [0, 0];
-  const runtimes: Record<string, HandlerEntry> = { runc: { path: 'runc' } };
+  const runtimes: Record<string, HandlerEntry> = { runc: { path: 'runc' }, vm: { path: 'kata-runtime' } };
   const read = async () => {
     reads++;
     return { Runtimes: { ...runtimes }, DefaultRuntime: 'runc' };
@@ -38,6 +38,8 @@ it('says why a pod is refused, and reads the configuration again for handlers, a
     code: 'invalid',
     message: expect.stringContaining('the runtime "vm" of the pod\'s RuntimeClass reads its network when it starts'),
   });
+  await expect(handlers.requireJoinable('io.containerd.kata.v2')).rejects.toThrow("of the pod's RuntimeClass reads its network");
+  await handlers.requireJoinable('io.containerd.runc.v2');
   runtimes.vm = { path: 'crun' };
   now = 10_000;
   await handlers.requireJoinable('vm');
@@ -47,6 +49,14 @@ it('says why a pod is refused, and reads the configuration again for handlers, a
   handlers.forget();
   await handlers.requireJoinable(undefined);
   expect(reads).toBe(3);
+});
+
+it('says that the engine does not have a runtime', async () => {
+  const handlers = new RuntimeHandlers(async () => ({ Runtimes: { runc: { path: 'runc' } }, DefaultRuntime: 'runc' }));
+  await expect(handlers.requireJoinable('docker')).rejects.toMatchObject({
+    code: 'invalid',
+    message: 'the engine has no runtime "docker", which the pod\'s RuntimeClass names',
+  });
 });
 
 it("refuses pods without a RuntimeClass where the engine's default is such a runtime", async () => {

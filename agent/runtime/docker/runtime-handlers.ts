@@ -41,6 +41,9 @@ function namespacesOf(text = '{}'): readonly string[] {
   }
 }
 
+/** Whether the engine finds a runtime by its name alone, by the name or the path of a program of containerd. */
+const isShim = (name: string): boolean => /^io\.containerd\.|^\//.test(name);
+
 /** Of handlers by name, what is so old is read again: the engine reloads its configuration without a restart. */
 const freshMs = 10_000;
 
@@ -66,6 +69,8 @@ export class RuntimeHandlers {
     if (!isFresh) this.#known = { at: this.#now(), handlers: await this.#read() };
     const { Runtimes = {}, DefaultRuntime = 'runc' } = this.#known!.handlers;
     const name = handler ?? DefaultRuntime;
+    if (handler !== undefined && Runtimes[name] === undefined && !isShim(name))
+      throw new RuntimeError('invalid', `the engine has no runtime "${name}", which the pod's RuntimeClass names`);
     if (seesLaterInterfaces(name, Runtimes[name])) return;
     const of = handler === undefined ? ", which is the engine's default," : " of the pod's RuntimeClass";
     throw new RuntimeError(
