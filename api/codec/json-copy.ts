@@ -1,5 +1,5 @@
 import type { IntOrString } from '../generated/types.ts';
-import { toRfc3339 } from '../meta/time.ts';
+import { toRfc3339, truncatedTime } from '../meta/time.ts';
 import { type JsonOutput, MOST_OF_A_BYTE, viewOf } from './json-output.ts';
 import { durationCodec, intOrStringCodec } from './scalars.ts';
 import { LENGTH_DELIMITED, tagOf, VARINT } from './wire-format.ts';
@@ -232,13 +232,13 @@ export class JsonCopy extends WireInput {
   copyTime(end: number): void {
     this.#readPair(end);
     const seconds = this.#seconds;
-    if (this.#nanos === 0 && seconds >= 0 && seconds < 253402300800) this.#second(seconds);
-    else this.#out.ascii(`"${toRfc3339({ seconds, nanos: this.#nanos }, 0)}"`);
+    if (seconds >= 0 && seconds < 253402300800) this.#second(seconds);
+    else this.#out.ascii(`"${toRfc3339({ seconds })}"`);
   }
 
   copyMicroTime(end: number): void {
     this.#readPair(end);
-    this.#out.ascii(`"${toRfc3339({ seconds: this.#seconds, nanos: this.#nanos }, 6)}"`);
+    this.#out.ascii(`"${toRfc3339(truncatedTime({ seconds: this.#seconds, nanos: this.#nanos }, 6), 6)}"`);
   }
 
   copyDuration(end: number): void {

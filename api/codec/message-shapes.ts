@@ -22,6 +22,8 @@ export interface FieldShape {
   readonly rivals: readonly string[];
   /** Its fields are those of the message around it in the JSON form. */
   readonly inline: boolean;
+  /** Of a time: it is one of microseconds, not of seconds. */
+  readonly micro: boolean;
   /** The message that it holds; undefined for a scalar. */
   message(): MessageShape | undefined;
 }
@@ -46,6 +48,7 @@ interface DeclaredField {
 }
 
 const INLINE = '(berth.meta.v1.inline)';
+const MICRO_TIME = '(berth.meta.v1.micro_time)';
 const scalars: ReadonlySet<string> = new Set(['bool', 'int32', 'uint32', 'int64', 'double', 'string', 'bytes']);
 const parsed = new Map<string, PackageJson>();
 const shapes = new Map<string, MessageShape>();
@@ -121,7 +124,8 @@ function fieldShape(
   const oneof = Object.values(oneofs).find((each) => each.oneof.includes(name))?.oneof ?? [];
   const rivals = oneof.filter((each) => each !== name);
   const resolve = scalars.has(type) ? () => undefined : () => resolved(message, name, type);
-  return { name, id, type, repeated: rule === 'repeated', keyType, rivals, inline: Boolean(options?.[INLINE]), message: resolve };
+  const [inline, micro] = [Boolean(options?.[INLINE]), Boolean(options?.[MICRO_TIME])];
+  return { name, id, type, repeated: rule === 'repeated', keyType, rivals, inline, micro, message: resolve };
 }
 
 /** As in a proto file a name is looked for in the message, then in what is around it. */

@@ -1,6 +1,6 @@
 import type { Duration, IntOrString, Quantity, Timestamp } from '../generated/types.ts';
 import { isQuantity, storedQuantity } from '../meta/quantity.ts';
-import { fromRfc3339, isWritableTime, toRfc3339 } from '../meta/time.ts';
+import { fromRfc3339, isWritableTime, toRfc3339, truncatedTime } from '../meta/time.ts';
 import type { JsonReader } from './json-reader.ts';
 
 /** How one type of value reads from JSON and writes to it. `read` gives undefined after it reported a violation. */
@@ -125,13 +125,14 @@ export const intOrStringCodec: ValueCodec = {
   },
 };
 
+/** Kubernetes reads finer times, and keeps none. */
 function time(digits: 0 | 6): ValueCodec {
   return {
     read: (json, at) => {
       const parsed = typeof json === 'string' ? fromRfc3339(json) : undefined;
-      return parsed ?? at.wrong('a time such as "2026-01-31T12:00:00Z"', json);
+      return parsed ? truncatedTime(parsed, digits) : at.wrong('a time such as "2026-01-31T12:00:00Z"', json);
     },
-    write: (value) => toRfc3339(value as Timestamp, digits),
+    write: (value) => toRfc3339(truncatedTime(value as Timestamp, digits), digits),
     check: (value, at) => isWritableTime(value as Timestamp) || at.wrong('a time in the years 1 to 9999', value),
   };
 }

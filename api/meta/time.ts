@@ -23,6 +23,12 @@ export function secondsTimestamp(date: Date): Timestamp {
   return { seconds: Math.floor(date.getTime() / 1000) };
 }
 
+/** A time as Kubernetes keeps it: to the second, or with `digits` 6 (its MicroTime) to the microsecond. */
+export function truncatedTime({ seconds = 0, nanos = 0 }: Timestamp, digits: 0 | 6): Timestamp {
+  const kept = digits === 0 ? 0 : Math.trunc(nanos / 1000) * 1000;
+  return kept === 0 ? { seconds } : { seconds, nanos: kept };
+}
+
 /** Milliseconds since 1970. */
 export function toMillis(time: Timestamp): number {
   return (time.seconds ?? 0) * 1000 + Math.floor((time.nanos ?? 0) / 1_000_000);

@@ -45,7 +45,9 @@ describe('the zeros of Go', () => {
       metadata: { deletionTimestamp: kept, managedFields: [{ manager: 'm', time: kept }] },
     });
     const status = { startTime: { ...at, nanos: 5000 }, completionTime: at };
-    expect(dropped('berth.batch.v1.JobStatus', status)).toEqual({ startTime: { ...at, nanos: 5000 }, completionTime: kept });
+    expect(dropped('berth.batch.v1.JobStatus', status)).toEqual({ startTime: kept, completionTime: kept });
+    const lease = { renewTime: { ...at, nanos: 5678 }, acquireTime: at };
+    expect(dropped('berth.coordination.v1.LeaseSpec', lease)).toEqual({ renewTime: { ...at, nanos: 5000 }, acquireTime: kept });
   });
 
   it('of a port of a Service are nothing, and of a maximum a value', () => {

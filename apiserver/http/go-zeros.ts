@@ -1,5 +1,7 @@
 import { type FieldShape, type MessageShape, messageShape } from '../../api/codec/message-shapes.ts';
 import { isOpen } from '../../api/codec/open-message.ts';
+import type { Timestamp } from '../../api/generated/types.ts';
+import { truncatedTime } from '../../api/meta/time.ts';
 import { requiredFields } from '../openapi/required-fields.ts';
 import { pointerFieldsOf } from './pointer-fields.ts';
 
@@ -10,8 +12,10 @@ type Rule =
   | { readonly of: 'kept' }
   /** A number, text or truth: its zero is nothing. */
   | { readonly of: 'plain' }
-  /** A time without seconds, or a port that is 0: nothing. */
-  | { readonly of: 'time' | 'port' }
+  /** A time without seconds is nothing; others have so many digits behind the second. */
+  | { readonly of: 'time'; readonly digits: 0 | 6 }
+  /** A port that is 0: nothing. */
+  | { readonly of: 'port' }
   | { readonly of: 'message' | 'list' | 'map'; readonly below: MessageShape };
 
 const rules = new WeakMap<MessageShape, ReadonlyMap<string, Rule>>();
@@ -19,6 +23,7 @@ const rules = new WeakMap<MessageShape, ReadonlyMap<string, Rule>>();
 /**
  * Removes, in place, the zeros of an object that Go's clients write where nothing was given, so that defaults come and
  * an object that is read and written back stays what it was. What Kubernetes requires, and what may be a zero, is kept.
+ * Times lose what Kubernetes does not keep of them.
  */
 export function dropGoZeros(message: string, object: object): void {
   if (!isOpen(message)) dropBelow(messageShape(message), object as Message);
@@ -31,8 +36,8 @@ function dropBelow(shape: MessageShape, object: Message): void {
     const value = object[name];
     if (rule === undefined || value === undefined || value === null) continue;
     if (isNothing(rule, value)) delete object[name];
-    // Stored times have none: a time with zero nanoseconds would count as another one.
-    else if (rule.of === 'time' && (value as Message).nanos === 0) delete (value as Message).nanos;
+    // Zero nanoseconds go as well: with them a time would count as another one than the stored.
+    else if (rule.of === 'time') object[name] = truncatedTime(value as Timestamp, rule.digits);
     else if (rule.of === 'message') dropBelow(rule.below, value as Message);
     else if (rule.of === 'list') for (const item of value as Message[]) dropBelow(rule.below, item);
     else if (rule.of === 'map') for (const key in value) dropBelow(rule.below, (value as Record<string, Message>)[key]!);
@@ -63,7 +68,7 @@ function ruleOf(field: FieldShape, isKept: boolean): Rule {
   const below = field.message();
   const isSingle = !field.repeated && field.keyType === undefined;
   if (below === undefined) return { of: isSingle && !isKept ? 'plain' : 'kept' };
-  if (below.name === 'google.protobuf.Timestamp') return { of: isSingle ? 'time' : 'kept' };
+  if (below.name === 'google.protobuf.Timestamp') return isSingle ? { of: 'time', digits: field.micro ? 6 : 0 } : { of: 'kept' };
   if (below.name === 'berth.meta.v1.IntOrString') return { of: field.name === 'targetPort' && isSingle ? 'port' : 'kept' };
   if (opaque.has(below.name)) return { of: 'kept' };
   return { of: isSingle ? 'message' : field.repeated ? 'list' : 'map', below };

@@ -3,7 +3,7 @@ import type { Duration, Node, NodeMetrics, Pod, PodMetrics, Quantity, Timestamp 
 import { parseFieldSelector } from '../../api/meta/fields.ts';
 import { parseLabelSelector } from '../../api/meta/labels.ts';
 import { parseQuantity, quantityValue } from '../../api/meta/quantity.ts';
-import { toRfc3339 } from '../../api/meta/time.ts';
+import { toRfc3339, truncatedTime } from '../../api/meta/time.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 
 // metrics.k8s.io/v1beta1 as metrics-server answers it, from what the agents measured last.
@@ -98,10 +98,10 @@ const podItem = (metrics: NodeMetrics, { containers = [] }: PodMetrics, { metada
   };
 };
 
-const measuredAt = (time: Timestamp | undefined) => ({ creationTimestamp: time ? toRfc3339(time) : null });
+const measuredAt = (time: Timestamp | undefined) => ({ creationTimestamp: time ? toRfc3339(truncatedTime(time, 0)) : null });
 
 const momentOf = ({ timestamp, window }: NodeMetrics) => ({
-  timestamp: timestamp ? toRfc3339(timestamp) : null,
+  timestamp: timestamp ? toRfc3339(truncatedTime(timestamp, 0)) : null,
   window: durationText(window),
 });
 

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { encodeMessage } from '../../api/codec/message.ts';
+import { envelope } from '../../apiserver/http/kubernetes-protobuf.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { asks } from './kubernetes-asks.ts';
 
@@ -84,4 +86,27 @@ it('null in a list is the zero of its type', async () => {
     422,
     expect.stringContaining('spec.containers[0].name: Required value'),
   ]);
+});
+
+it('a time is kept to the second, one of microseconds to these, in JSON and protobuf', async () => {
+  const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+  const job = {
+    ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'timed' } },
+    spec: { suspend: true, template: { spec: { restartPolicy: 'Never', containers: [{ name: 'a', image: 'x' }] } } },
+  };
+  await post('/apis/batch/v1/namespaces/default/jobs', job);
+  const condition = { type: 'Odd', status: 'True', lastProbeTime: '2026-01-31T12:00:00.9Z' };
+  const told = await patch('/apis/batch/v1/namespaces/default/jobs/timed/status', 'merge-patch+json', {
+    status: { conditions: [condition] },
+  });
+  expect(told.json.status.conditions).toMatchObject([{ lastProbeTime: '2026-01-31T12:00:00Z' }]);
+  expect((await server.client.jobs.get({ namespace: 'default', name: 'timed' })).status?.conditions).toMatchObject([
+    { lastProbeTime: { seconds: 1769860800 } },
+  ]);
+  const renewTime = { seconds: 1769860800, nanos: 123_456_789 };
+  const bytes = encodeMessage('berth.coordination.v1.Lease', { metadata: { name: 'timed' }, spec: { renewTime } });
+  const body = envelope({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }, bytes);
+  const type = { 'content-type': 'application/vnd.kubernetes.protobuf' };
+  const made = await ask(leases, { method: 'POST', body, headers: type });
+  expect([made.code, made.json.spec.renewTime]).toEqual([201, '2026-01-31T12:00:00.123456Z']);
 });

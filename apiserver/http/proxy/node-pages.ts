@@ -3,7 +3,7 @@ import { WireReader } from '../../../api/codec/wire-reader.ts';
 import { ApiError, notFound, unavailable } from '../../../api/errors/index.ts';
 import type { NodeMetrics, Pod, Quantity } from '../../../api/generated/types.ts';
 import { parseQuantity, quantityValue } from '../../../api/meta/quantity.ts';
-import { toRfc3339 } from '../../../api/meta/time.ts';
+import { toRfc3339, truncatedTime } from '../../../api/meta/time.ts';
 import { contentTypes } from '../../../api/metrics/index.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
 import { abortable } from '../../tunnel/abortable.ts';
@@ -108,7 +108,7 @@ async function sendSummary({ measured, pods }: NodePagesDeps, node: string, way:
   const entry = measured.cache.get(measured.key({ namespace: '', name: node }));
   if (!entry) throw unavailable(`node "${node}" was not measured yet`);
   const metrics = measured.cache.decoder.decode(entry) as NodeMetrics;
-  const time = metrics.timestamp ? toRfc3339(metrics.timestamp) : null;
+  const time = metrics.timestamp ? toRfc3339(truncatedTime(metrics.timestamp, 0)) : null;
   const usage = (of: Readonly<Record<string, Quantity>> = {}) => ({
     ...(of.cpu && { cpu: { time, usageNanoCores: Number(parseQuantity(of.cpu).nanos) } }),
     ...(of.memory && { memory: { time, workingSetBytes: Number(quantityValue(of.memory)) } }),
@@ -121,7 +121,7 @@ async function sendSummary({ measured, pods }: NodePagesDeps, node: string, way:
   const startOf = (namespace: string, name: string): string | null => {
     const pod = pods.cache.get(pods.key({ namespace, name }));
     const start = pod && (pods.cache.decoder.decode(pod) as Pod).status?.startTime;
-    return start ? toRfc3339(start) : null;
+    return start ? toRfc3339(truncatedTime(start, 0)) : null;
   };
   const summary = {
     node: {
