@@ -98,7 +98,7 @@ export function startSupervised(dataDir: string, name: ProcessName, args: readon
   }
   const keeper = ['/bin/sh', launcher('berth-supervise'), run, name, log, ...command.words];
   writeFileSync(commandFile(dataDir, name), `${JSON.stringify(keeper)}\n`, { mode: 0o600 });
-  spawnKeeper(keeper, undefined);
+  spawnKeeper(name, keeper, undefined);
   return kept;
 }
 
@@ -106,9 +106,11 @@ export function startSupervised(dataDir: string, name: ProcessName, args: readon
  * Starts a keeper; with `adopted` it waits for that process to end before it starts one.
  * Two keepers of one process: the second ends at once.
  */
-function spawnKeeper(command: readonly string[], adopted: number | undefined): void {
+function spawnKeeper(name: ProcessName, command: readonly string[], adopted: number | undefined): void {
   const [program = '/bin/sh', ...args] = command;
-  const env = { ...allocatorSettings, ...process.env, BERTH_ADOPT: adopted === undefined ? '' : String(adopted) };
+  // Not those of this process, which may be the other one.
+  const allocator = allocatorSettings(name);
+  const env = { ...process.env, ...allocator, BERTH_ADOPT: adopted === undefined ? '' : String(adopted) };
   spawn(program, args, { detached: true, stdio: 'ignore', cwd: '/', env }).unref();
 }
 
@@ -141,7 +143,7 @@ export function rescue(dataDir: string, name: ProcessName): boolean {
   // The file with the id may be old, or empty on a full disk: now it is worth looking at all.
   const { keeper, process: left } = findRunning(dataDir)[name];
   if (keeper !== undefined) return false;
-  spawnKeeper(JSON.parse(command) as string[], left?.pid);
+  spawnKeeper(name, JSON.parse(command) as string[], left?.pid);
   return true;
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkWords, type ServiceCommand } from './service-command.ts';
+import { checkWords, environmentOf, type ServiceCommand } from './service-command.ts';
 import { isServicePath } from './service-manager.ts';
 
 const command: ServiceCommand = {
@@ -27,4 +27,19 @@ it.each([
   ['--root=/tmp', false],
 ])('of a service is the file %s: %s', (path, is) => {
   expect(isServicePath(path)).toBe(is);
+});
+
+it('gives an agent smaller thresholds of malloc than a server, and the engine’s address', () => {
+  const env = { DOCKER_HOST: 'unix:///run/docker.sock', PATH: '/bin' };
+  expect(environmentOf('agent', env)).toEqual({
+    MALLOC_ARENA_MAX: '1',
+    MALLOC_MMAP_THRESHOLD_: '65536',
+    MALLOC_TRIM_THRESHOLD_: '131072',
+    DOCKER_HOST: 'unix:///run/docker.sock',
+  });
+  expect(environmentOf('server', env)).toEqual({
+    MALLOC_ARENA_MAX: '1',
+    MALLOC_MMAP_THRESHOLD_: '1048576',
+    MALLOC_TRIM_THRESHOLD_: '1048576',
+  });
 });
