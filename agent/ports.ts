@@ -16,6 +16,8 @@ export interface AgentPorts {
   readonly commands: CommandRunner;
   /** What sandboxes are made of. */
   readonly sandboxImage: HeldImage;
+  /** Whose files nodes/proxy shows; /var/log unless given. */
+  readonly logFolder?: string;
   readonly dialer: PodDialer;
   readonly volumes: Volumes;
   readonly usage: MachineReader;

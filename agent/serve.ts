@@ -89,7 +89,7 @@ function start(parts: ReturnType<typeof assemble>, wiring: Wiring, signal: Abort
   const uidHere = (uid: string) => statics.uidHere(uid);
   const { netCheck } = wiring;
   const streams = { access, dialer, history: usage.history, netCheck, metrics, get: workers.get, uidHere, logLevel };
-  const tunnel = { client: client.tunnel, ...streams, nodeName, clock, logger };
+  const tunnel = { client: client.tunnel, ...streams, logFolder: ports.logFolder, nodeName, clock, logger };
   const isContested = () => lease.isContested();
   const looped = { runtime, workers, statics, isContested, pods, volumes, podVolumes, clock, logger };
   const hasSandboxImage = untilSandboxImage(wiring, signal);

@@ -15,6 +15,7 @@ import type { ContainerAccess } from '../runtime/runtime.ts';
 import { serveReadFiles, serveWriteFiles } from './serve-files.ts';
 import { serveLogs } from './serve-logs.ts';
 import { serveMetrics } from './serve-metrics.ts';
+import { nodeLogFolder, serveNodeLogs } from './serve-node-logs.ts';
 import { servePortForward } from './serve-port-forward.ts';
 import { serveAttach, serveExec } from './serve-terminal.ts';
 import { computeUsageHistory } from './serve-usage.ts';
@@ -27,6 +28,8 @@ export interface TunnelOptions {
   readonly history: UsageHistory;
   readonly netCheck: NetCheckSource;
   readonly metrics: MetricsRegistry;
+  /** Whose files nodes/proxy shows; /var/log unless given. */
+  readonly logFolder?: string | undefined;
   get(podUid: string): PodRecord | undefined;
   /** The uid under which this machine knows a pod of the API. */
   uidHere?(apiUid: string): string;
@@ -97,6 +100,7 @@ async function serveOpened(options: TunnelOptions, open: Open, stream: TunnelStr
   if (open.logLevel) return await serveLogLevel(options, open, open.logLevel, stream);
   if (open.usageHistory) return await serveUsageHistory(options, podUid, open.usageHistory, stream);
   if (open.metricsPage) return await serveMetrics(options.metrics, open.metricsPage.path ?? '', stream);
+  if (open.nodeLog) return await serveNodeLogs(options.logFolder ?? nodeLogFolder, open.nodeLog, stream);
   if (open.netCheck) return await stream.write({ netCheck: await options.netCheck(signal) });
   const record = options.get(podUid);
   if (record === undefined) throw unknownPod(open);

@@ -244,6 +244,7 @@ export type { GetAuthoritiesResponse } from './types/berth/server/v1/GetAuthorit
 export type { GetLogLevelRequest } from './types/berth/ops/v1/GetLogLevelRequest.ts';
 export type { GetMetricsPageRequest } from './types/berth/node/v1/GetMetricsPageRequest.ts';
 export type { GetNetCheckRequest } from './types/berth/node/v1/GetNetCheckRequest.ts';
+export type { GetNodeLogRequest } from './types/berth/node/v1/GetNodeLogRequest.ts';
 export type { GetPageRequest } from './types/berth/server/v1/GetPageRequest.ts';
 export type { GetPageResponse } from './types/berth/server/v1/GetPageResponse.ts';
 export type { GetRequest } from './types/berth/meta/v1/GetRequest.ts';
@@ -408,6 +409,7 @@ export type { NodeDaemonEndpoints } from './types/berth/core/v1/NodeDaemonEndpoi
 export type { NodeFeatures } from './types/berth/core/v1/NodeFeatures.ts';
 export type { NodeJudgement } from './types/berth/scheduling/v1/NodeJudgement.ts';
 export type { NodeList } from './types/berth/core/v1/NodeList.ts';
+export type { NodeLog } from './types/berth/node/v1/NodeLog.ts';
 export type { NodeMetrics } from './types/berth/metrics/v1/NodeMetrics.ts';
 export type { NodeMetricsList } from './types/berth/metrics/v1/NodeMetricsList.ts';
 export type { NodeMetricsWatchEvent } from './types/berth/metrics/v1/NodeMetricsWatchEvent.ts';

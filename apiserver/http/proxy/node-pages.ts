@@ -12,6 +12,7 @@ import type { Tunnels } from '../../tunnel/tunnels.ts';
 import { sendBytes } from '../streams/send-bytes.ts';
 import type { StreamWay } from '../streams/stream-route.ts';
 import { discardBody } from '../unread-request.ts';
+import { sendNodeLog } from './node-logs.ts';
 
 // What of a kubelet's pages a node has. Agents listen on no port: the server answers from what they told it, and asks
 // them for their metrics.
@@ -27,6 +28,8 @@ type Page = (deps: NodePagesDeps, node: string, way: StreamWay, path: string) =>
 
 const pages: Readonly<Record<string, Page>> = {
   '/healthz': sendHealth,
+  '/healthz/ping': sendHealth,
+  '/healthz/syncloop': sendHealth,
   '/pods': sendPods,
   '/stats/summary': sendSummary,
   '/metrics': sendMetrics,
@@ -38,6 +41,7 @@ const pages: Readonly<Record<string, Page>> = {
 export async function sendNodePage(deps: NodePagesDeps, node: string, path: string, way: StreamWay): Promise<void> {
   if (!(await deps.nodes.read({ namespace: '', name: node }))) throw notFound({ kind: 'Node', name: node });
   discardBody(way.request);
+  if (path === '/logs' || path.startsWith('/logs/')) return await sendNodeLog(deps.tunnels, node, path, way);
   const plain = path.replace(/(.)\/$/, '$1');
   const page = Object.hasOwn(pages, plain) ? pages[plain] : undefined;
   if (!page) throw noSuchPage(path);
@@ -45,7 +49,10 @@ export async function sendNodePage(deps: NodePagesDeps, node: string, path: stri
 }
 
 function noSuchPage(path: string): ApiError {
-  const message = `a node has no page "${path.slice(0, 200)}": it has ${Object.keys(pages).join(', ')}`;
+  const instead = /^\/(run|exec|attach|portForward|containerLogs|runningpods)\b/.test(path)
+    ? '; of pods ask the API server, as kubectl does'
+    : '';
+  const message = `a node has no page "${path.slice(0, 200)}": it has ${Object.keys(pages).join(', ')}, /logs/${instead}`;
   return new ApiError('NOT_FOUND', 'NotFound', message, { parts: { of: 'text', message } });
 }
 

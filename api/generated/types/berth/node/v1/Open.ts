@@ -11,6 +11,7 @@ import type { LogLevel__Input as _berth_ops_v1_LogLevel__Input, LogLevel as _ber
 import type { GetUsageHistoryRequest__Input as _berth_metrics_v1_GetUsageHistoryRequest__Input, GetUsageHistoryRequest as _berth_metrics_v1_GetUsageHistoryRequest } from '../../../berth/metrics/v1/GetUsageHistoryRequest.ts';
 import type { GetNetCheckRequest__Input as _berth_node_v1_GetNetCheckRequest__Input, GetNetCheckRequest as _berth_node_v1_GetNetCheckRequest } from '../../../berth/node/v1/GetNetCheckRequest.ts';
 import type { GetMetricsPageRequest__Input as _berth_node_v1_GetMetricsPageRequest__Input, GetMetricsPageRequest as _berth_node_v1_GetMetricsPageRequest } from '../../../berth/node/v1/GetMetricsPageRequest.ts';
+import type { GetNodeLogRequest__Input as _berth_node_v1_GetNodeLogRequest__Input, GetNodeLogRequest as _berth_node_v1_GetNodeLogRequest } from '../../../berth/node/v1/GetNodeLogRequest.ts';
 
 /**
  * Asks for a stream.
@@ -68,7 +69,11 @@ export interface Open__Input {
    * A page of metrics of the node.
    */
   'metricsPage'?: (_berth_node_v1_GetMetricsPageRequest__Input | null);
-  'request'?: "logs"|"exec"|"attach"|"portForward"|"readFiles"|"writeFiles"|"logLevel"|"usageHistory"|"netCheck"|"metricsPage";
+  /**
+   * A file of the node's logs, or a folder of them.
+   */
+  'nodeLog'?: (_berth_node_v1_GetNodeLogRequest__Input | null);
+  'request'?: "logs"|"exec"|"attach"|"portForward"|"readFiles"|"writeFiles"|"logLevel"|"usageHistory"|"netCheck"|"metricsPage"|"nodeLog";
 }
 
 /**
@@ -127,4 +132,8 @@ export interface Open {
    * A page of metrics of the node.
    */
   'metricsPage'?: (_berth_node_v1_GetMetricsPageRequest);
+  /**
+   * A file of the node's logs, or a folder of them.
+   */
+  'nodeLog'?: (_berth_node_v1_GetNodeLogRequest);
 }

@@ -13,6 +13,7 @@ import type { LogLevel__Input as _berth_ops_v1_LogLevel__Input, LogLevel as _ber
 import type { UsageHistory__Input as _berth_metrics_v1_UsageHistory__Input, UsageHistory as _berth_metrics_v1_UsageHistory } from '../../../berth/metrics/v1/UsageHistory.ts';
 import type { NetCheck__Input as _berth_node_v1_NetCheck__Input, NetCheck as _berth_node_v1_NetCheck } from '../../../berth/node/v1/NetCheck.ts';
 import type { MetricsPage__Input as _berth_node_v1_MetricsPage__Input, MetricsPage as _berth_node_v1_MetricsPage } from '../../../berth/node/v1/MetricsPage.ts';
+import type { NodeLog__Input as _berth_node_v1_NodeLog__Input, NodeLog as _berth_node_v1_NodeLog } from '../../../berth/node/v1/NodeLog.ts';
 
 /**
  * What the agent sends.
@@ -70,7 +71,11 @@ export interface ServeRequest__Input {
    * A piece of a page of metrics.
    */
   'metricsPage'?: (_berth_node_v1_MetricsPage__Input | null);
-  'frame'?: "streamId"|"logs"|"exec"|"error"|"attach"|"portForward"|"readFiles"|"writeFiles"|"end"|"logLevel"|"usageHistory"|"netCheck"|"metricsPage";
+  /**
+   * A piece of a file of the node's logs, or of a folder of them.
+   */
+  'nodeLog'?: (_berth_node_v1_NodeLog__Input | null);
+  'frame'?: "streamId"|"logs"|"exec"|"error"|"attach"|"portForward"|"readFiles"|"writeFiles"|"end"|"logLevel"|"usageHistory"|"netCheck"|"metricsPage"|"nodeLog";
 }
 
 /**
@@ -129,4 +134,8 @@ export interface ServeRequest {
    * A piece of a page of metrics.
    */
   'metricsPage'?: (_berth_node_v1_MetricsPage);
+  /**
+   * A piece of a file of the node's logs, or of a folder of them.
+   */
+  'nodeLog'?: (_berth_node_v1_NodeLog);
 }
