@@ -20,7 +20,9 @@ const program = fileURLToPath(new URL('./scheduler-process.ts', import.meta.url)
 const seconds = 10;
 const figures = { leaseDurationMs: seconds * 1000, renewDeadlineMs: 6_000, retryPeriodMs: 500 };
 /** More than the waits of a test together: each says what did not come about. */
-const testMs = 240_000;
+const testMs = 360_000;
+/** Until a process has read its sources and begun. */
+const startMs = 150_000;
 
 let cluster: SchedulerCluster;
 let history: PlacementHistory;
@@ -51,7 +53,7 @@ describe('schedulers that stand by for each other', { timeout: testMs }, () => {
   it('take over from one that was killed: no pod is lost, and none is bound twice', async () => {
     for (let i = 0; i < 5; i++) await addNode(cluster, node(`n${i}`).build());
     const children = { a: startProcess('a'), b: startProcess('b') };
-    await expect.poll(holder, { timeout: 60_000 }).not.toBe('');
+    await expect.poll(holder, { timeout: startMs }).not.toBe('');
     const first = (await holder()) as keyof typeof children;
     const count = 300;
     const creating = (async () => {
