@@ -5,6 +5,7 @@ import type { HeldCertificates } from '../pki/held-certificates.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Tunnels } from '../tunnel/tunnels.ts';
 import { Availability } from './availability.ts';
+import { ExtensionConnections } from './extension-connections.ts';
 import type { ExtensionDeps } from './extension-server.ts';
 import { keepExtensionTrust } from './extension-trust.ts';
 import { programServices } from './local-groups.ts';
@@ -24,6 +25,8 @@ export interface Aggregation {
   readonly groups: RemoteGroups;
   /** How the servers are reached; absent where there are no APIServices, as in tests with few kinds. */
   readonly deps: ExtensionDeps | undefined;
+  /** Absent with `deps`. */
+  readonly connections: ExtensionConnections | undefined;
   /** Follows the APIServices, until aborted. Never throws. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -36,14 +39,17 @@ export function createAggregation({ registry, tunnels, frontProxy, certificates,
   if (apiServices) own.add(`${groupOf(apiServices.kind.apiVersion)}/v1`);
   const groups = new RemoteGroups(apiServices, own);
   groups.observe();
-  if (!apiServices || !services || !slices || !pods) return { groups, deps: undefined, run: async () => {} };
+  if (!apiServices || !services || !slices || !pods) {
+    return { groups, deps: undefined, connections: undefined, run: async () => {} };
+  }
   const deps: ExtensionDeps = { services, slices, pods, tunnels, random, frontProxy };
+  const connections = new ExtensionConnections(deps);
   return {
-    groups,
-    deps,
+    ...{ groups, deps, connections },
     async run(signal) {
       const availability = new Availability({ ...deps, groups, apiServices, log });
-      await Promise.all([availability.run(signal), keepExtensionTrust({ registry, certificates, frontProxy, log }, signal)]);
+      const trusting = keepExtensionTrust({ registry, certificates, frontProxy, log }, signal);
+      await Promise.all([availability.run(signal), connections.run(apiServices, groups, signal), trusting]);
     },
   };
 }

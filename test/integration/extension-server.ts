@@ -33,6 +33,8 @@ export interface Received {
   readonly user: string;
   readonly groups: readonly string[];
   readonly headers: IncomingMessage['headers'];
+  /** By which it came: the same for all requests of one. */
+  readonly connection: Duplex;
 }
 
 export interface ExtensionWorld {
@@ -89,6 +91,8 @@ export async function startExtensionServer(trust: Trust, hosts: readonly string[
   const requests: Received[] = [];
   const objects = new Map<string, object>();
   const server: Server = createServer({
+    // As Kubernetes' library has it.
+    keepAliveTimeout: 90_000,
     ...{ cert: own.certificate, key: own.key, ca: trust.ca, requestCert: true, rejectUnauthorized: false },
   });
   const extension = {
@@ -120,7 +124,7 @@ export async function startExtensionServer(trust: Trust, hosts: readonly string[
     }
     const { 'x-remote-user': user = '', 'x-remote-group': groups = '' } = request.headers;
     const { method = '', url = '', headers } = request;
-    requests.push({ method, url, user: String(user), groups: String(groups).split(', '), headers });
+    requests.push({ method, url, user: String(user), groups: String(groups).split(', '), headers, connection: request.socket });
     if (extension.answer) extension.answer(request, response);
     else serve(request, response, { objects, verbs: extension.verbs });
   });

@@ -1,6 +1,7 @@
 import { ApiError, unimplemented } from '../../../api/errors/index.ts';
 import type { Aggregation } from '../../aggregation/aggregation.ts';
-import { type ExtensionDeps, extensionHost, extensionTarget, extensionTls } from '../../aggregation/extension-server.ts';
+import type { ExtensionConnections } from '../../aggregation/extension-connections.ts';
+import { type ExtensionDeps, extensionHost, extensionTarget } from '../../aggregation/extension-server.ts';
 import type { RemoteGroup } from '../../aggregation/remote-groups.ts';
 import { remoteUserHeaders } from '../../aggregation/remote-user.ts';
 import type { Access, Attributes } from '../../authz/attributes.ts';
@@ -9,6 +10,7 @@ import { noSuchResource } from '../no-such-resource.ts';
 import type { RequestPath, ResourcePath } from '../parse-path.ts';
 import { flag } from '../read-query.ts';
 import type { StreamRoute, StreamWay } from '../streams/stream-route.ts';
+import { hasBody } from '../unread-request.ts';
 import { forwardRequest } from './forward-request.ts';
 
 const METHOD = '/berth.apiregistration.v1.Extensions/Request';
@@ -25,9 +27,10 @@ interface Asked {
 export function extensionRoute(
   path: RequestPath,
   { request, query }: Asked,
-  { groups, deps }: Aggregation,
+  { groups, deps, connections }: Aggregation,
 ): StreamRoute | undefined {
-  if (groups.size === 0 || !deps) return undefined;
+  if (groups.size === 0 || !deps || !connections) return undefined;
+  const to = { deps, connections };
   if (path.of === 'path') {
     const [, first, group = '', version = '', ...more] = path.path.replace(/\/$/, '').split('/');
     const remote = first === 'apis' && more.length === 0 ? groups.find(group, version) : undefined;
@@ -37,7 +40,7 @@ export function extensionRoute(
       method: METHOD,
       prepare(context) {
         context.authorizePath(path.path, pathVerbOf(request));
-        return { run: (way) => forward(remote, deps, discoveryMs, way) };
+        return { run: (way) => forward(remote, to, discoveryMs, way) };
       },
     };
   }
@@ -55,7 +58,7 @@ export function extensionRoute(
     method: METHOD,
     prepare(context) {
       context.authorize(access);
-      return { run: (way) => forward(remote, deps, isLong ? undefined : answerMs, way) };
+      return { run: (way) => forward(remote, to, isLong ? undefined : answerMs, way) };
     },
   };
 }
@@ -86,25 +89,41 @@ function verbOf(method: string, { name, isWatch }: ResourcePath, query: URLSearc
   throw unimplemented(`${method.slice(0, 20)} is not served`);
 }
 
-async function forward(remote: RemoteGroup, deps: ExtensionDeps, withinMs: number | undefined, way: StreamWay): Promise<void> {
+interface To {
+  readonly deps: ExtensionDeps;
+  readonly connections: ExtensionConnections;
+}
+
+async function forward(
+  remote: RemoteGroup,
+  { deps, connections }: To,
+  withinMs: number | undefined,
+  way: StreamWay,
+): Promise<void> {
   if (!remote.isAvailable) throw notAvailable();
   const target = await extensionTarget(remote, deps).catch((error: unknown) => {
     throw notAvailable(error);
   });
   const { url = '/' } = way.request;
   const { pathname, search } = new URL(`http://door${url.startsWith('/') ? '' : '/'}${url}`);
+  const kept = connections.of(remote);
   await forwardRequest(
     {
       ...{ target, prefix: '', path: pathname, search },
       extension: {
-        tls: extensionTls(remote, deps),
+        tls: kept.tls,
         headers: { host: extensionHost(remote), ...remoteUserHeaders(way.context.identity) },
         answersWithinMs: withinMs,
+        ...(withinMs !== undefined && mayRepeat(way) && { kept }),
       },
     },
     way,
   );
 }
+
+/** Kept connections are for short reads: one may be closed by the server just as a request goes out over it. */
+const mayRepeat = ({ request, upgrade }: StreamWay): boolean =>
+  (request.method === 'GET' || request.method === 'HEAD') && !upgrade && !hasBody(request);
 
 /** In the words that Kubernetes' clients have for it. */
 function notAvailable(cause?: unknown): ApiError {

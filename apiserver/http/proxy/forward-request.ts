@@ -1,9 +1,10 @@
-import { type ClientRequest, type IncomingMessage, request as openRequest } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request as openRequest, type RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { createGunzip, createInflate } from 'node:zlib';
 import { ApiError, asApiError, callCancelled, unavailable } from '../../../api/errors/index.ts';
+import type { KeptConnections, KeptOptions } from '../../aggregation/extension-connections.ts';
 import { stopping } from '../../tunnel/forward.ts';
 import type { StreamWay } from '../streams/stream-route.ts';
 import type { Upgrade } from '../streams/upgrade.ts';
@@ -32,6 +33,8 @@ export interface ExtensionRules {
   readonly headers: Readonly<Record<string, string | string[]>>;
   /** When the head of its answer has to be there; absent: it may take its time. */
   readonly answersWithinMs?: number | undefined;
+  /** For a read, which may go out again where a kept connection turns out to be closed. */
+  readonly kept?: KeptConnections | undefined;
 }
 
 /**
@@ -40,28 +43,66 @@ export interface ExtensionRules {
  */
 export async function forwardRequest({ target, prefix, path, search, extension }: ForwardWish, way: StreamWay): Promise<void> {
   const { request, upgrade, context } = way;
-  const socket = await reach(target.dial(context));
-  const end = (): void => void socket.destroy();
-  context.signal.addEventListener('abort', end);
+  const open: Open = { close: () => {} };
+  const onAbort = (): void => open.close();
+  context.signal.addEventListener('abort', onAbort);
   try {
-    context.signal.throwIfAborted();
     const address = request.socket.remoteAddress ?? '';
     const forwarded = { headers: request.headers, uri: prefix + path, address, hasBody: hasBody(request) };
     const headers = { ...requestHeaders(forwarded), ...extension?.headers };
     if (upgrade) Object.assign(headers, { connection: 'Upgrade', upgrade: request.headers.upgrade ?? '' });
     const place = { prefix, hosts: [target.host, headers.host].flat().filter((each) => each !== undefined) };
-    const wire = target.scheme === 'https' ? overTls(socket, extension?.tls ?? unchecked) : socket;
-    const sent = openRequest({ method: request.method ?? 'GET', path: path + search, headers, createConnection: () => wire });
-    const answer = await reach(answerOf(sent, way, extension?.answersWithinMs));
+    const options = { method: request.method ?? 'GET', path: path + search, headers };
+    const passage: Passage = { target, extension, options, way, open };
+    const answer = (await reach(overKept(passage))) ?? (await reach(overOwn(passage)));
     if (answer.socket) await joinConnections(upgrade!, answer.message, { socket: answer.socket, head: answer.head });
     else if (extension) await sendExtensionAnswer(answer.message, way);
     else await sendAnswer(answer.message, place, way);
   } catch (error) {
     throw context.isCancelled ? callCancelled() : context.signal.aborted ? stopping() : error;
   } finally {
-    context.signal.removeEventListener('abort', end);
-    socket.destroy();
+    context.signal.removeEventListener('abort', onAbort);
+    open.close();
   }
+}
+
+interface Passage {
+  readonly target: ProxyTarget;
+  readonly extension: ExtensionRules | undefined;
+  readonly options: RequestOptions;
+  readonly way: StreamWay;
+  readonly open: Open;
+}
+
+/** What a passage has open. Closing does nothing to a kept connection whose answer was read to its end. */
+interface Open {
+  close: () => void;
+}
+
+/** Undefined where no connection is kept, or where the one that was used again had been closed before it answered. */
+async function overKept({ target, extension, options, way, open }: Passage): Promise<Answer | undefined> {
+  const kept = extension?.kept;
+  if (!kept?.mayTake(target)) return undefined;
+  const { signal } = way.context;
+  signal.throwIfAborted();
+  const over: KeptOptions = { ...options, agent: kept, target };
+  const sent = openRequest(over);
+  open.close = () => void sent.destroy();
+  try {
+    return await answerOf(sent, way, extension?.answersWithinMs);
+  } catch (error) {
+    if (!sent.reusedSocket || signal.aborted || asApiError(error)?.code === 'DEADLINE_EXCEEDED') throw error;
+    return undefined;
+  }
+}
+
+async function overOwn({ target, extension, options, way, open }: Passage): Promise<Answer> {
+  const socket = await target.dial(way.context);
+  open.close = () => void socket.destroy();
+  way.context.signal.throwIfAborted();
+  const wire = target.scheme === 'https' ? overTls(socket, extension?.tls ?? unchecked) : socket;
+  const sent = openRequest({ ...options, createConnection: () => wire });
+  return answerOf(sent, way, extension?.answersWithinMs);
 }
 
 /** As Kubernetes has it, certificates of pods are not checked: nothing says by which authority. */
@@ -94,7 +135,7 @@ function answerOf(sent: ClientRequest, { request, response, upgrade }: StreamWay
     sent.on('response', (message) => resolve({ message, head: Buffer.alloc(0) }));
     if (upgrade) sent.on('upgrade', (message, socket, head) => resolve({ message, socket, head }));
     // An answer may come before the body has been read; then the rest of it is of no interest.
-    if (upgrade) sent.end();
+    if (upgrade || !hasBody(request)) sent.end();
     else {
       askForBody(request, response);
       pipeline(request, sent).catch(() => {});

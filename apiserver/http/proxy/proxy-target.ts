@@ -15,6 +15,8 @@ export interface ProxyTarget {
   readonly scheme: 'http' | 'https';
   /** ADDRESS:PORT, under which the other side may know itself. */
   readonly host: string;
+  /** The address with what it belongs to: a connection to the endpoint is one to no other. */
+  readonly endpoint: string;
   /** Opens a connection; the caller closes it. */
   dial(caller: TunnelCaller): Promise<Duplex>;
 }
@@ -38,9 +40,9 @@ export async function podTarget(
   const { node, uid, pod } = await findTarget(pods, { namespace, name });
   const named = pod.spec?.containers?.flatMap(({ ports = [] }) => ports)[0]?.containerPort;
   const number = port === '' ? (named ?? defaultPorts[scheme]) : portNumber(port);
+  const host = hostOf(pod.status?.podIP ?? name, number);
   return {
-    scheme,
-    host: hostOf(pod.status?.podIP ?? name, number),
+    ...{ scheme, host, endpoint: `${host} ${uid}` },
     dial: (caller) => connectPod(tunnels, { node, namespace, name, uid, port: number }, caller),
   };
 }
@@ -63,7 +65,9 @@ export async function serviceTarget(deps: ProxyDeps, namespace: string, { scheme
   const all = slicesOf(slices, { namespace, name }).flatMap((each) => endpointsOf(each, portName));
   const chosen = all[Math.floor(random() * all.length)];
   if (!chosen) throw unavailable(`no endpoints available for service "${name}"`);
-  return { scheme, host: hostOf(chosen.address, chosen.port), dial: (caller) => dialEndpoint(deps, namespace, chosen, caller) };
+  const host = hostOf(chosen.address, chosen.port);
+  const endpoint = `${host} ${chosen.pod?.uid ?? ''}`;
+  return { scheme, host, endpoint, dial: (caller) => dialEndpoint(deps, namespace, chosen, caller) };
 }
 
 /** Ports of endpoints have the names of the Service's; a number is the port of the Service itself. */
