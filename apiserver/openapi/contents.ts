@@ -8,7 +8,6 @@ import type { Resource } from '../http/subresources.ts';
 import { customDefinition } from './custom-definition.ts';
 import { definitionName, kindDefinitionName } from './definition-names.ts';
 import {
-  type Comments,
   DELETE_OPTIONS,
   type Definition,
   DefinitionMaker,
@@ -19,6 +18,7 @@ import {
   STATUS,
 } from './definitions.ts';
 import { type Operation, operationsOf } from './operations.ts';
+import type { Comments } from './repeated-comments.ts';
 
 /** A group in a version: what is served there. */
 export interface GroupContents {

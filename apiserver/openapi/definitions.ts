@@ -3,12 +3,11 @@ import { isAtomicField } from '../../api/codec/atomic-fields.ts';
 import { messageType } from '../../api/codec/descriptors.ts';
 import { jsonFields } from '../../api/codec/json-fields.ts';
 import { definitionName, MICRO_TIME } from './definition-names.ts';
+import { type Comments, repeatedComments } from './repeated-comments.ts';
 import { requiredFields } from './required-fields.ts';
 
 /** A schema in JSON form. */
 export type Schema = { [member: string]: unknown };
-/** What stands above messages (under "") and fields in the protos. */
-export type Comments = Readonly<Record<string, Readonly<Record<string, string>>>>;
 /** The version of OpenAPI: how some schemas are written depends on it. */
 export type OpenApiVersion = 2 | 3;
 
@@ -103,7 +102,9 @@ export class DefinitionMaker {
   /** Of a message; `gvk` is given for one that is a whole object. */
   ofMessage(message: string, gvk?: GroupVersionKind): Definition {
     const value = this.#valueSchema(message);
-    const description = this.#comments[message]?.[''];
+    // What is an object of its own is described alone, too.
+    const isRepeated = gvk === undefined && repeatedComments(this.#comments).has(message);
+    const description = isRepeated ? undefined : this.#comments[message]?.[''];
     if (value) return { schema: { ...(description && { description }), ...value }, uses: [] };
     const type = messageType(message);
     const fields = jsonFields(type);

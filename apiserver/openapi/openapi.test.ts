@@ -1,6 +1,7 @@
 import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
 import { messageType } from '../../api/codec/descriptors.ts';
+import { comments as allComments } from '../../api/generated/comments.ts';
 import { customDefinition } from './custom-definition.ts';
 import { definitionName } from './definition-names.ts';
 import { DefinitionMaker, type Schema } from './definitions.ts';
@@ -49,6 +50,18 @@ describe('the definition of a message', () => {
       spec: { description: 'What is wanted.' },
       status: { description: 'What is. Written by the agent.' },
     });
+  });
+
+  it('does not say once more what the field that holds the message says', () => {
+    const said = 'How pods of an older template are replaced.';
+    const { 'berth.apps.v1.DeploymentSpec': spec, 'berth.apps.v1.DeploymentStrategy': strategy } = allComments;
+    expect([spec?.strategy, strategy?.['']]).toEqual([expect.stringContaining(said), said]);
+    for (const maker of [new DefinitionMaker(2, allComments), new DefinitionMaker(3, allComments)]) {
+      const { properties } = maker.ofMessage('berth.apps.v1.DeploymentSpec').schema as { properties: Schema };
+      expect(properties.strategy).toMatchObject({ description: said });
+      expect(maker.ofMessage('berth.apps.v1.DeploymentStrategy').schema.description).toBeUndefined();
+      expect(maker.ofMessage('berth.core.v1.PodSpec').schema.description).toMatch(/./);
+    }
   });
 
   it.each([
