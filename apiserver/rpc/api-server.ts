@@ -279,7 +279,9 @@ interface Served {
 /** Absent where there are no service accounts, as in tests with few kinds. */
 function accountTokens({ registry: { stores, store }, tokenKeys: keys, now }: ApiServerOptions): AccountTokens | undefined {
   const accounts = stores.get('ServiceAccount');
-  return accounts && new AccountTokens({ keys, accounts, pods: store('Pod'), secrets: store('Secret'), now });
+  return (
+    accounts && new AccountTokens({ keys, accounts, pods: store('Pod'), secrets: store('Secret'), nodes: store('Node'), now })
+  );
 }
 
 function podMethods(

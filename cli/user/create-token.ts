@@ -19,9 +19,9 @@ export function registerCreateToken(create: Command): void {
     .argument('<account>', 'the service account')
     .option('--duration <span>', 'the lifetime, from 10m to 30d (default: 1h)')
     .option('--audience <name>', 'the audience, instead of the API server; may be given several times', collect)
-    .option('--bound-object-kind <kind>', 'Pod: the token ends with that pod')
-    .option('--bound-object-name <name>', 'the name of the pod')
-    .option('--bound-object-uid <uid>', 'the uid of the pod')
+    .option('--bound-object-kind <kind>', 'Pod, Secret or Node: the token ends with that object')
+    .option('--bound-object-name <name>', 'the name of the object')
+    .option('--bound-object-uid <uid>', 'the uid of the object')
     .action(async (name: string, flags: TokenFlags, command: Command) => {
       const spec = specOf(flags);
       await withSession(command, async ({ client, namespace }) => {

@@ -32,7 +32,7 @@ async function world() {
     const cache = new KindCache(kindNamed(name) as Kind);
     return new KindStore(cache, { storage: {} as Storage, now: () => new Date(now), random: () => 0, uid: () => 'u' });
   };
-  const [accounts, pods, secrets] = [storeOf('ServiceAccount'), storeOf('Pod'), storeOf('Secret')];
+  const [accounts, pods, secrets, nodes] = [storeOf('ServiceAccount'), storeOf('Pod'), storeOf('Secret'), storeOf('Node')];
   const change = (type: 'put' | 'delete', store: KindStore, object: ApiObject): void => {
     const { namespace = '', name = '' } = object.metadata ?? {};
     const bytes = encodeMessage(store.kind.message, object);
@@ -44,9 +44,9 @@ async function world() {
   change('put', accounts, account());
   change('put', pods, pod('p', 'bot'));
   change('put', pods, pod('other'));
-  const tokens = new AccountTokens({ keys, accounts, pods, secrets, now: () => new Date(now) });
+  const tokens = new AccountTokens({ keys, accounts, pods, secrets, nodes, now: () => new Date(now) });
   return {
-    ...{ dir, keys, tokens, accounts, pods, secrets, account, pod, change },
+    ...{ dir, keys, tokens, accounts, pods, secrets, nodes, account, pod, change },
     at: (ms: number) => (now = begin + ms),
     make: async (spec = {}) => (await tokens.create(ci, spec)).token ?? '',
   };
@@ -251,11 +251,81 @@ describe('the token of a secret', () => {
   });
 });
 
+describe('a bound token', () => {
+  const secret = (uid = 's-1', more = {}) => ({ metadata: { namespace: 'ci', name: 's', uid, ...more } }) as ApiObject;
+  const node = (uid = 'n-1', more = {}) => ({ metadata: { name: 'n', uid, ...more } }) as ApiObject;
+  const prefix = 'authentication.kubernetes.io/';
+
+  it.each([
+    ['Secret', 's', 'secrets', secret, 'secret "ci/s"', {}],
+    ['Node', 'n', 'nodes', node, 'node "n"', { [`${prefix}node-name`]: ['n'], [`${prefix}node-uid`]: ['n-1'] }],
+  ] as const)('ends with its %s', async (kind, name, store, objectOf, words, extra) => {
+    const all = await world();
+    all.change('put', all[store], objectOf());
+    const make = () => all.make({ boundObjectRef: { kind, apiVersion: 'v1', name } });
+    const token = await make();
+    const { 'kubernetes.io': claims, jti } = claimsOf(token);
+    expect(claims).toMatchObject({ [kind.toLowerCase()]: { name, uid: objectOf().metadata?.uid } });
+    expect(all.tokens.find(token)?.extra).toEqual({ [`${prefix}credential-id`]: [`JTI=${jti}`], ...extra });
+    const gone = `the ${words} that it is bound to does not exist any more`;
+    all.change('put', all[store], objectOf('other'));
+    expect(() => all.tokens.find(token)).toThrow(gone);
+    all.change('put', all[store], objectOf(undefined, { deletionTimestamp: { seconds: begin / 1_000 } }));
+    expect(all.tokens.find(token)).toBeDefined();
+    all.at(61_000);
+    expect(() => all.tokens.find(token)).toThrow(gone);
+    all.change('delete', all[store], objectOf());
+    expect(() => all.tokens.find(token)).toThrow(gone);
+    const wish = { boundObjectRef: { kind, name, uid: 'x' } };
+    all.change('put', all[store], objectOf());
+    await expect(all.tokens.create(ci, wish)).rejects.toMatchObject({ code: 'ABORTED' });
+  });
+
+  it('of a pod says which node that is on, and outlives the node', async () => {
+    const { tokens, make, change, pods, nodes, pod } = await world();
+    const on = { ...pod('p', 'bot'), spec: { serviceAccountName: 'bot', nodeName: 'n' } } as ApiObject;
+    change('put', pods, on);
+    const nameless = await make({ boundObjectRef });
+    expect(claimsOf(nameless)['kubernetes.io'].node).toEqual({ name: 'n' });
+    change('put', nodes, node());
+    const token = await make({ boundObjectRef });
+    change('delete', nodes, node());
+    expect(tokens.find(token)?.extra).toMatchObject({
+      ...{ [`${prefix}pod-name`]: ['p'], [`${prefix}node-name`]: ['n'], [`${prefix}node-uid`]: ['n-1'] },
+    });
+  });
+
+  it('of a Secret or node is for no node', async () => {
+    const { tokens, change, secrets } = await world();
+    change('put', secrets, secret());
+    const judge = (pod: unknown): void => {
+      if (pod === undefined) throw new Error('not bound to a pod');
+    };
+    await expect(tokens.create(ci, { boundObjectRef: { kind: 'Secret', name: 's' } }, judge)).rejects.toThrow(
+      'not bound to a pod',
+    );
+  });
+
+  it('of a Secret is not good where its claims leave out when it ends', async () => {
+    const { tokens, keys, make, change, secrets } = await world();
+    change('put', secrets, secret());
+    const { exp: _, ...claims } = claimsOf(await make({ boundObjectRef: { kind: 'Secret', name: 's' } }));
+    expect(() => tokens.find(signToken(claims, keys.list(begin)[0]!))).toThrow('does not exist any more');
+  });
+});
+
 describe('a wish for a token', () => {
   it.each<[string, object, object]>([
     ['too short', { expirationSeconds: 599 }, { code: 'INVALID_ARGUMENT' }],
     ['too long', { expirationSeconds: 2_592_001 }, { code: 'INVALID_ARGUMENT' }],
-    ['bound to something else', { boundObjectRef: { kind: 'Node', name: 'n' } }, { code: 'INVALID_ARGUMENT' }],
+    ['bound to something else', { boundObjectRef: { kind: 'ConfigMap', name: 'n' } }, { code: 'INVALID_ARGUMENT' }],
+    [
+      'bound to a pod of another group',
+      { boundObjectRef: { ...boundObjectRef, apiVersion: 'x/v1' } },
+      { code: 'INVALID_ARGUMENT' },
+    ],
+    ['bound to a secret that is not there', { boundObjectRef: { kind: 'Secret', name: 'none' } }, { code: 'NOT_FOUND' }],
+    ['bound to a node that is not there', { boundObjectRef: { kind: 'Node', name: 'none' } }, { code: 'NOT_FOUND' }],
     ['bound to a pod that is not there', { boundObjectRef: { kind: 'Pod', name: 'none' } }, { code: 'NOT_FOUND' }],
     ['bound to a pod of another account', { boundObjectRef: { kind: 'Pod', name: 'other' } }, { code: 'INVALID_ARGUMENT' }],
     ['bound to another pod of the name', { boundObjectRef: { ...boundObjectRef, uid: 'x' } }, { code: 'ABORTED' }],

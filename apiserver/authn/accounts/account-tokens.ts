@@ -1,16 +1,15 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto';
-import { type ApiError, badRequest, conflict, invalid, notFound, unauthenticated } from '../../../api/errors/index.ts';
-import { invalidValue, notSupported } from '../../../api/errors/violations.ts';
+import { type ApiError, badRequest, invalid, notFound, unauthenticated } from '../../../api/errors/index.ts';
+import { invalidValue } from '../../../api/errors/violations.ts';
 import type { Pod, Secret, TokenRequestSpec, TokenRequestStatus } from '../../../api/generated/types.ts';
 import type { ApiObject } from '../../../api/kinds/kind.ts';
-import { isMirror } from '../../../api/kinds/pod/static-pods.ts';
 import { accountTokenKeys, accountTokenType } from '../../../api/kinds/secret/account-token.ts';
 import { secondsTimestamp, toMillis } from '../../../api/meta/time.ts';
-import { defaultServiceAccount } from '../../../api/meta/well-known.ts';
 import type { KindStore, ObjectName } from '../../registry/kind-store.ts';
 import { groups, type Identity, known, serviceAccountUser } from '../identity.ts';
 import { hashToken, type TokenTable } from '../tokens.ts';
-import { isJsonWebToken, type NamedObject, readToken, signToken, type TokenClaims } from './json-web-token.ts';
+import { type BoundStores, boundClaims } from './bound-objects.ts';
+import { type BoundClaims, isJsonWebToken, type NamedObject, readToken, signToken, type TokenClaims } from './json-web-token.ts';
 import { MAX_TOKEN_SECONDS, type TokenKeys } from './token-keys.ts';
 
 /** The issuer, and the audience of the API server: Kubernetes' value, which programs expect. */
@@ -26,11 +25,9 @@ const LEAVING_MS = 60_000;
 /** Cached tokens with a verified signature; verification costs 0.1 ms. */
 const MAX_CHECKED = 1_000;
 
-export interface AccountTokensOptions {
+export interface AccountTokensOptions extends BoundStores {
   readonly keys: TokenKeys;
   readonly accounts: KindStore;
-  readonly pods: KindStore;
-  readonly secrets: KindStore;
   readonly now: () => Date;
 }
 
@@ -47,7 +44,7 @@ interface Checked {
 
 /**
  * Tokens of service accounts: makes them, and knows whose they are. A signature is checked once; whether the token has
- * ended, and whether its account and its pod or Secret are still there, is looked up in the watch caches with each
+ * ended, and whether its account and what it is bound to are still there, is looked up in the watch caches with each
  * call, so a token ends when one of them is deleted.
  */
 export class AccountTokens implements TokenTable {
@@ -75,7 +72,7 @@ export class AccountTokens implements TokenTable {
 
   /**
    * A new token. `judge` is shown the pod that it is bound to, if any, and throws when the caller may not have it.
-   * Throws NOT_FOUND without the account or the pod, and INVALID_ARGUMENT for an unsupported spec.
+   * Throws NOT_FOUND without the account or what it is bound to, and INVALID_ARGUMENT for an unsupported spec.
    */
   async create(
     account: ObjectName,
@@ -90,15 +87,12 @@ export class AccountTokens implements TokenTable {
       ...(seconds >= LEAST_SECONDS && seconds <= MAX_TOKEN_SECONDS
         ? []
         : [invalidValue('spec.expirationSeconds', seconds, `must be between ${LEAST_SECONDS} and ${MAX_TOKEN_SECONDS}`)]),
-      ...(spec.boundObjectRef && spec.boundObjectRef.kind !== 'Pod'
-        ? [notSupported('spec.boundObjectRef.kind', spec.boundObjectRef.kind, ['Pod'])]
-        : []),
     ];
     if (violations.length > 0) throw invalid({ kind: 'TokenRequest', ...account }, violations);
     const audiences = spec.audiences?.length ? spec.audiences : [TOKEN_ISSUER];
     if (audiences.length > MAX_AUDIENCES || audiences.includes('')) throw badRequest(`name 1 to ${MAX_AUDIENCES} audiences`);
     if (!spec.boundObjectRef) judge(undefined);
-    const pod = spec.boundObjectRef && (await this.boundPod(account, spec.boundObjectRef, judge));
+    const bound = spec.boundObjectRef && (await boundClaims(this.options, account, spec.boundObjectRef, judge));
     const { uid = '' } = accounts.cache.decoder.decode(entry).metadata ?? {};
     const iat = Math.floor(now().getTime() / 1_000);
     const claims: TokenClaims = {
@@ -107,33 +101,11 @@ export class AccountTokens implements TokenTable {
       'kubernetes.io': {
         namespace: account.namespace,
         serviceaccount: { name: account.name, uid },
-        ...(pod && { pod }),
+        ...bound,
       },
     };
     const token = signToken(claims, await keys.signing(now().getTime()));
     return { token, expirationTimestamp: secondsTimestamp(new Date((iat + seconds) * 1_000)) };
-  }
-
-  private async boundPod(
-    { namespace, name }: ObjectName,
-    wanted: { name?: string; uid?: string },
-    judge: (pod: Pod) => void,
-  ): Promise<NamedObject> {
-    const { pods } = this.options;
-    const at = { namespace, name: wanted.name ?? '' };
-    const entry = at.name === '' ? undefined : await pods.read(at);
-    if (!entry) throw notFound(pods.subject(at));
-    const pod = pods.cache.decoder.decode(entry) as Pod;
-    judge(pod);
-    const uid = pod.metadata?.uid ?? '';
-    if (wanted.uid && wanted.uid !== uid) throw conflict(pods.subject(at), `its uid is ${uid}, not ${wanted.uid}`);
-    if (accountOf(pod) !== name)
-      throw badRequest(
-        isMirror(pod)
-          ? `pod "${at.name}" mirrors a static pod, which has no service account`
-          : `pod "${at.name}" is of the service account "${accountOf(pod)}", not of "${name}"`,
-      );
-    return { name: at.name, uid };
   }
 
   /** The signature, and what never changes. */
@@ -153,8 +125,9 @@ export class AccountTokens implements TokenTable {
   }
 
   /** What may change from one call to the next. */
-  private judge({ exp, nbf, 'kubernetes.io': { namespace, serviceaccount, pod, secret } }: TokenClaims, token: string): void {
-    const { accounts, pods, now } = this.options;
+  private judge({ exp, nbf, 'kubernetes.io': { namespace, serviceaccount, ...bound } }: TokenClaims, token: string): void {
+    const { accounts, now } = this.options;
+    const { secret } = bound;
     const seconds = now().getTime() / 1_000;
     if (exp === undefined && !secret) throw refused('it says neither when it ends nor which secret holds it');
     if (exp !== undefined && seconds >= exp)
@@ -162,9 +135,18 @@ export class AccountTokens implements TokenTable {
     if (seconds < nbf - EARLY_SECONDS) throw refused('it is not good yet: look at the clocks');
     if (!this.isThere(accounts, { namespace, name: serviceaccount.name }, serviceaccount.uid))
       throw refused(`the service account "${namespace}/${serviceaccount.name}" that it is of does not exist any more`);
-    if (pod && !this.isThere(pods, { namespace, name: pod.name }, pod.uid))
-      throw refused(`the pod "${namespace}/${pod.name}" that it is bound to does not exist any more`);
-    if (secret) this.judgeSecret({ namespace, name: secret.name }, token);
+    if (exp === undefined && secret) this.judgeSecret({ namespace, name: secret.name }, token);
+    else this.judgeBound(namespace, bound);
+  }
+
+  /** Of a token for a pod its node says only where that ran. */
+  private judgeBound(namespace: string, { pod, secret, node }: BoundClaims): void {
+    const { pods, secrets, nodes } = this.options;
+    const gone = (what: string): ApiError => refused(`the ${what} that it is bound to does not exist any more`);
+    if (pod && !this.isThere(pods, { namespace, name: pod.name }, pod.uid)) throw gone(`pod "${namespace}/${pod.name}"`);
+    if (secret && !this.isThere(secrets, { namespace, name: secret.name }, secret.uid))
+      throw gone(`secret "${namespace}/${secret.name}"`);
+    if (node && !pod && !this.isThere(nodes, { namespace: '', name: node.name }, node.uid)) throw gone(`node "${node.name}"`);
   }
 
   /** As in Kubernetes, its Secret has to hold this very token, and ends it as soon as it is being deleted. */
@@ -178,10 +160,10 @@ export class AccountTokens implements TokenTable {
       throw refused(`the secret "${at.namespace}/${at.name}" that it is of holds another token`);
   }
 
-  private isThere(store: KindStore, at: ObjectName, uid: string): boolean {
+  private isThere(store: KindStore, at: ObjectName, uid: string | undefined): boolean {
     const entry = store.cache.get(store.key(at));
     const { metadata }: ApiObject = entry ? store.cache.decoder.decode(entry) : {};
-    if (metadata?.uid !== uid) return false;
+    if (!metadata?.uid || metadata.uid !== uid) return false;
     const { deletionTimestamp } = metadata;
     return !deletionTimestamp || this.options.now().getTime() < toMillis(deletionTimestamp) + LEAVING_MS;
   }
@@ -203,21 +185,19 @@ export async function signSecretToken(
   return signToken(claims, await keys.signingForever(now.getTime()));
 }
 
-/** What Kubernetes says of a token beside the account; of that of a Secret nothing. */
-function extraOf({ jti, 'kubernetes.io': { pod, secret } }: TokenClaims): Record<string, string[]> {
-  if (secret) return {};
+/** What Kubernetes says of a token beside the account; of one that a Secret holds nothing. */
+function extraOf({ exp, jti, 'kubernetes.io': { pod, node } }: TokenClaims): Record<string, string[]> {
+  if (exp === undefined) return {};
   const prefix = 'authentication.kubernetes.io/';
   return {
     [`${prefix}credential-id`]: [`JTI=${jti}`],
     ...(pod && { [`${prefix}pod-name`]: [pod.name], [`${prefix}pod-uid`]: [pod.uid] }),
+    ...(node && { [`${prefix}node-name`]: [node.name], ...(node.uid && { [`${prefix}node-uid`]: [node.uid] }) }),
   };
 }
 
 const wordsFor = (audiences: readonly string[]): string =>
   audiences.map((each) => (each === TOKEN_ISSUER ? `the API server ("${each}")` : each)).join(', ');
-
-/** Pods that were stored by an older version may not say it. */
-const accountOf = (pod: Pod): string => (isMirror(pod) ? '' : pod.spec?.serviceAccountName || defaultServiceAccount);
 
 function refused(why: string): ApiError {
   return unauthenticated(`the bearer token does not count: ${why}`);

@@ -11,14 +11,19 @@ export interface TokenClaims {
   readonly iat: number;
   readonly nbf: number;
   readonly jti: string;
-  readonly 'kubernetes.io': {
-    readonly namespace: string;
-    readonly serviceaccount: NamedObject;
-    readonly pod?: NamedObject | undefined;
-    /** The Secret that holds it, and ends it. */
-    readonly secret?: Pick<NamedObject, 'name'> | undefined;
-  };
+  readonly 'kubernetes.io': { readonly namespace: string; readonly serviceaccount: NamedObject } & BoundClaims;
 }
+
+/** What a token is bound to: it ends with that. */
+export interface BoundClaims {
+  readonly pod?: NamedObject;
+  /** Without an end (`exp`) the Secret that holds the token, which it does not name by its uid. */
+  readonly secret?: MaybeUid;
+  /** Beside a pod: the node of it, for those who look at the token. */
+  readonly node?: MaybeUid;
+}
+
+type MaybeUid = Pick<NamedObject, 'name'> & Partial<NamedObject>;
 
 export interface NamedObject {
   readonly name: string;

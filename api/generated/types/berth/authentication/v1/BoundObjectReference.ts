@@ -7,7 +7,7 @@
  */
 export interface BoundObjectReference__Input {
   /**
-   * "Pod". Written by the client.
+   * "Pod", "Secret" or "Node". Written by the client.
    */
   'kind'?: (string);
   /**
@@ -15,7 +15,7 @@ export interface BoundObjectReference__Input {
    */
   'apiVersion'?: (string);
   /**
-   * The name; it is of the account's namespace. Written by the client.
+   * The name; it is of the account's namespace, unless it is a node. Written by the client.
    */
   'name'?: (string);
   /**
@@ -29,7 +29,7 @@ export interface BoundObjectReference__Input {
  */
 export interface BoundObjectReference {
   /**
-   * "Pod". Written by the client.
+   * "Pod", "Secret" or "Node". Written by the client.
    */
   'kind'?: (string);
   /**
@@ -37,7 +37,7 @@ export interface BoundObjectReference {
    */
   'apiVersion'?: (string);
   /**
-   * The name; it is of the account's namespace. Written by the client.
+   * The name; it is of the account's namespace, unless it is a node. Written by the client.
    */
   'name'?: (string);
   /**
