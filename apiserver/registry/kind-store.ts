@@ -31,6 +31,7 @@ import {
   UNBOUNDED_VERBS,
   URGENT_VERBS,
   type Versions,
+  WISHLESS_VERBS,
 } from './store-values.ts';
 import { type StoredVersions, shownBytes } from './stored-versions.ts';
 import { type ChangeOptions, type Current, checkWriter, type WriteContext } from './write-context.ts';
@@ -322,8 +323,7 @@ export class KindStore {
     const managedFields = entriesAfter(this.kind, { previous, next }, { verb, manager: context.manager, now });
     const metadata: ObjectMeta = { ...next.metadata, ...(managedFields && { managedFields }) };
     if (!managedFields) delete metadata.managedFields;
-    // A binding and a status answer what is wanted; annotations may come with them.
-    if (verb !== 'bind' && !verb.endsWith('-status') && isAnotherWish(this.kind, next, previous))
+    if (!WISHLESS_VERBS.has(verb) && !verb.endsWith('-status') && isAnotherWish(this.kind, next, previous))
       metadata.generation = (metadata.generation ?? 0) + 1;
     next.metadata = metadata;
   }

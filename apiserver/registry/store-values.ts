@@ -47,6 +47,12 @@ export interface Versions extends Pick<NextVersion, 'current' | 'previous' | 'ne
   readonly bytes: Buffer;
 }
 
+/**
+ * Verbs, besides those of a status, whose changes the generation does not count: a binding answers what is wanted, and
+ * may bring annotations; a default comes with a newer schema.
+ */
+export const WISHLESS_VERBS: ReadonlySet<string> = new Set(['bind', 'default']);
+
 /** What goes on while the disk is full: only with it does space come back. */
 export const URGENT_VERBS: ReadonlySet<string> = new Set(['delete', 'finalize', 'update-status', 'patch-status', 'apply-status']);
 /** What goes on in a namespace that is full: it ends objects, or says where a pod runs. */

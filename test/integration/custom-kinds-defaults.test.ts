@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 interface Tab extends JsonObject {
-  metadata: { name: string; resourceVersion: string; managedFields: { manager: string }[] };
+  metadata: { name: string; resourceVersion: string; generation: number; managedFields: { manager: string }[] };
   spec: { image?: string; replicas?: number };
 }
 const tabs = async (): Promise<Tab[]> => (await server.client.objects.list(kind, { namespace: 'default' })).items as Tab[];
@@ -35,7 +35,7 @@ const setSchema = (operations: JsonObject[]): Promise<unknown> =>
     })),
   );
 
-it('each gets it once, without a field manager; its own values and removed defaults stay', async () => {
+it('each gets it once, without a field manager or a new generation; its own values and removed defaults stay', async () => {
   for (let i = 0; i < count; i++) await server.client.objects.create(kind, cronTab(`c${i}`), { namespace: 'default' });
   const own = { ...cronTab('own'), spec: { cronSpec: '* * * * *', image: 'mine' } };
   await server.client.objects.create(kind, own, { namespace: 'default' });
@@ -51,6 +51,7 @@ it('each gets it once, without a field manager; its own values and removed defau
     before.map(({ metadata: { name } }) => [name, name === 'own' ? 'mine' : 'given', 1]),
   );
   expect(after.map(({ metadata }) => metadata.managedFields)).toEqual(before.map(({ metadata }) => metadata.managedFields));
+  expect(after.map(({ metadata }) => metadata.generation)).toEqual(before.map(({ metadata }) => metadata.generation));
   const versionOf = (all: Tab[]) => all.find(({ metadata }) => metadata.name === 'own')!.metadata.resourceVersion;
   expect(versionOf(after)).toBe(versionOf(before));
   const made = await server.client.objects.create(kind, cronTab('new'), { namespace: 'default' });
