@@ -1,9 +1,10 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
-import type { Http2SecureServer, Http2ServerResponse, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import type { Http2SecureServer, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Arrivals } from '../connections/arrivals.ts';
 import { type ConnectionBounds, DoorConnections } from '../connections/connection-bounds.ts';
 import { defaultKeepalive, endWhenSilent, type Keepalive } from '../connections/keepalive.ts';
+import type { Http2Answer } from './http2-messages.ts';
 
 /** A connection without a request is closed after it; Kubernetes' clients keep theirs for 90 s. */
 const idleMs = 180_000;
@@ -15,7 +16,7 @@ const mostPipelined = 50;
 /** How many looks there are in the time that a client may take. */
 const SWEEPS = 3;
 
-type Response = ServerResponse | Http2ServerResponse;
+type Response = ServerResponse | Http2Answer;
 
 export interface ConnectionsOptions {
   readonly bounds: ConnectionBounds;
@@ -51,7 +52,7 @@ export function boundConnections(
   });
   server.on('stream', (stream: ServerHttp2Stream) => arrivals.follow(stream));
   server.on('request', (request, response) => {
-    unread.follow(response);
+    unread.follow(response as unknown as Response);
     if (request.httpVersionMajor > 1) return;
     const { socket } = request;
     const answers = waiting.get(socket) ?? new WaitingAnswers(socket);

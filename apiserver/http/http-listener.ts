@@ -1,13 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type Http2ServerRequest,
-  Http2ServerResponse,
-  type OutgoingHttpHeaders,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { listenBesides } from '../advertise.ts';
@@ -18,6 +10,7 @@ import { contextOf, defaultTls, sessionOptions, type TlsOptions, tlsContext } fr
 import type { HeldCertificates, ServingIdentity } from '../pki/held-certificates.ts';
 import { mostHeaderBytes, mostHeaders } from './check-request.ts';
 import { boundConnections } from './http-connections.ts';
+import { Http2Answer, Http2Request } from './http2-messages.ts';
 import type { LazyDoor } from './lazy-door.ts';
 
 export interface HttpListenerOptions {
@@ -90,50 +83,6 @@ export async function openHttpListener(options: HttpListenerOptions): Promise<Ht
   };
 }
 
-/**
- * Node's own tells nothing of its end; the door asks every answer, of both versions, in the same way. This one also
- * tells of it where a HEAD was not answered yet, and waits for no trailers, which would cost each answer a frame and
- * two turns through the library.
- */
-class Http2Answer extends Http2ServerResponse {
-  static {
-    // An accessor, which the type of the base class does not let a subclass declare.
-    Object.defineProperty(Http2Answer.prototype, 'destroyed', {
-      get(this: Http2Answer) {
-        return this.stream.destroyed;
-      },
-    });
-  }
-
-  constructor(stream: ServerHttp2Stream & { readonly headRequest?: boolean }) {
-    super(stream);
-    // Behind Node's own listener, which waits for the answer to a HEAD, though that may never be given.
-    stream.once('close', () => {
-      if (stream.headRequest && !this.writableEnded) this.emit('close');
-    });
-  }
-
-  override writeHead(code: number, ...rest: unknown[]): this {
-    const [headers = {}] = rest;
-    // What this door does not use is Node's to read.
-    if (rest.length > 1 || typeof headers !== 'object' || Array.isArray(headers))
-      return super.writeHead(code, ...(rest as [OutgoingHttpHeaders]));
-    const { stream } = this;
-    if (stream.destroyed || stream.closed) return this;
-    this.statusCode = code;
-    stream.respond({ ...this.getHeaders(), ...(headers as OutgoingHttpHeaders), ':status': code });
-    return this;
-  }
-
-  /**
-   * An answer that is cut off has failed: some clients take a reset without an error code for its end. It is the error
-   * that makes the code, because Http2Stream.close may send the stream's end before the reset.
-   */
-  override destroy(error?: Error): this {
-    return super.destroy(error ?? (this.stream.writableFinished ? undefined : new Error('the answer was cut off')));
-  }
-}
-
 function createServer(identity: ServingIdentity, door: LazyDoor, tls: TlsOptions): Http2SecureServer {
   const server = createSecureServer(
     {
@@ -146,8 +95,9 @@ function createServer(identity: ServingIdentity, door: LazyDoor, tls: TlsOptions
       settings: { maxConcurrentStreams: 250, maxHeaderListSize: mostHeaderBytes },
       maxSessionMemory: 64,
       maxHeaderListPairs: mostHeaders,
+      Http2ServerRequest: Http2Request,
       Http2ServerResponse: Http2Answer,
-    } as Parameters<typeof createSecureServer>[0],
+    } as unknown as Parameters<typeof createSecureServer>[0],
     (request, response) => door.handle(request, response as unknown as ServerResponse),
   );
   // The body is asked for when it is to be read, not before the client is known.

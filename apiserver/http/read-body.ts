@@ -7,6 +7,7 @@ import { yamlToJson } from '../registry/read-yaml.ts';
 import { otherTypeText } from './decoding-text.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
 import type { HttpRequest, HttpResponse } from './http-call.ts';
+import { BodilessRequest } from './http2-messages.ts';
 import { openEnvelope } from './kubernetes-protobuf.ts';
 import { askForBody, hasBody } from './unread-request.ts';
 
@@ -48,6 +49,7 @@ const tooLarge = (): ApiError =>
 function collect({ request, response, arrivals }: BodyWay): Promise<Buffer> {
   // Of a broken connection the requests are destroyed before the responses, and neither emits another 'close'.
   if (response.destroyed || request.destroyed) return Promise.reject(callCancelled());
+  if (request instanceof BodilessRequest) return Promise.resolve(Buffer.alloc(0));
   // The client has been authenticated, and may begin.
   askForBody(request, response);
   return new Promise((resolve, reject) => {

@@ -1,11 +1,12 @@
 import { constants } from 'node:http2';
 import type { HttpRequest, HttpResponse } from './http-call.ts';
+import type { BodilessRequest } from './http2-messages.ts';
 
 /** So long the rest of a refused request is read and thrown away, so that its client gets to read the answer. */
 const lingerMs = 1_000;
 
 /** Whether the headers of a request say that a body follows. */
-export function hasBody(request: HttpRequest): boolean {
+export function hasBody(request: HttpRequest): request is Exclude<HttpRequest, BodilessRequest> {
   if ('stream' in request) return !request.stream.endAfterHeaders;
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 }
@@ -15,7 +16,8 @@ export function askForBody({ headers }: HttpRequest, response: HttpResponse): vo
   if (/^100-continue$/i.test(headers.expect ?? '')) response.writeContinue();
 }
 
-const isUnread = (request: HttpRequest): boolean => !request.complete && hasBody(request);
+const isUnread = (request: HttpRequest): request is Exclude<HttpRequest, BodilessRequest> =>
+  !request.complete && hasBody(request);
 
 /**
  * For a request that may last and whose body is not read: one in pieces of a byte would take megabytes of memory until
