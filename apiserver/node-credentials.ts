@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { groups, nodeUser } from './authn/identity.ts';
 import { openAuthorities, trustedOf } from './pki/authorities.ts';
-import type { KeyPair } from './pki/certificates.ts';
+import type { KeyPair } from './pki/certificate-facts.ts';
 import { ensurePrivateDir, pkiDir } from './pki/files.ts';
 import { ensurePair, writePair } from './pki/held-certificates.ts';
 import { refuseExposed } from './pki/private-files.ts';

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { splitCertificates } from '../../api/meta/authority.ts';
-import { BACKDATE_MS, createAuthority, crossSign, fitsTogether, type KeyPair, LEAF_YEARS, YEAR_MS } from './certificates.ts';
+import { BACKDATE_MS, fitsTogether, type KeyPair, LEAF_YEARS, YEAR_MS } from './certificate-facts.ts';
 import { readIfThere, writePrivateFile } from './files.ts';
 
 /**
@@ -84,6 +84,7 @@ function incomplete(dir: string, missing: string, there: string): Error {
 
 /** The key first: a key without its certificate is made again. */
 async function writeFirst(dir: string, now: Date): Promise<Authorities> {
+  const { createAuthority } = await import('./certificates.ts');
   const signer = await createAuthority(NAME, now);
   await writePrivateFile(join(dir, KEY), signer.key);
   await writePrivateFile(join(dir, CERTIFICATES), signer.certificate);
@@ -92,6 +93,7 @@ async function writeFirst(dir: string, now: Date): Promise<Authorities> {
 
 /** Puts a new authority in the place of the one that signs, which from then on only counts. Its key is gone then. */
 export async function renewAuthority(dir: string, { signer: old }: Authorities, now: Date): Promise<Authorities> {
+  const { createAuthority, crossSign } = await import('./certificates.ts');
   const signer = await createAuthority(NAME, now);
   const cross = await crossSign(old, signer.certificate, now);
   await writePrivateFile(join(dir, NEXT_KEY), signer.key);

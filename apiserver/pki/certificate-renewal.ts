@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import { apiserverMetrics } from '../metrics.ts';
 import { pause, type StorageClock, systemStorageClock } from '../storage/clock.ts';
-import type { NamedLife } from './certificates.ts';
+import type { NamedLife } from './certificate-facts.ts';
 
 interface Ending {
   ends(): readonly NamedLife[];

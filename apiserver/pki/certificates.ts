@@ -1,31 +1,14 @@
-// The only place that knows the certificate library, which wants reflect-metadata before it.
+// The only place of the API server that knows the certificate library, which wants reflect-metadata before it. Loaded
+// when a certificate is made, which is seldom: the library is 3 MB of a process's memory.
 import 'reflect-metadata';
-import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
+import { randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
+import { BACKDATE_MS, CA_YEARS, type KeyPair, LEAF_YEARS, lifeOf, type Subject, YEAR_MS } from './certificate-facts.ts';
 
 x509.cryptoProvider.set(webcrypto);
 
-/** A certificate and its private key, both PEM. */
-export interface KeyPair {
-  readonly certificate: string;
-  readonly key: string;
-}
-
-export interface Subject {
-  readonly commonName: string;
-  readonly organizations: readonly string[];
-}
-
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-/**
- * Allows for clock skew: a certificate is valid from before its creation. More than Kubernetes' 5 minutes: an agent
- * whose clock is 10 minutes off works.
- */
-export const BACKDATE_MS = 60 * 60_000;
-export const YEAR_MS = 365 * 24 * 3600_000;
-export const CA_YEARS = 10;
-export const LEAF_YEARS = 1;
 
 function validity(now: Date, years: number): { notBefore: Date; notAfter: Date } {
   return { notBefore: new Date(now.getTime() - BACKDATE_MS), notAfter: new Date(now.getTime() + years * YEAR_MS) };
@@ -94,6 +77,11 @@ function signingKeyOf({ key }: KeyPair): Promise<webcrypto.CryptoKey> {
   return webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(key), algorithm, false, ['sign']);
 }
 
+/** When an authority expires, in milliseconds: no certificate that it signs is valid longer. */
+function endOf({ certificate }: KeyPair): number {
+  return lifeOf(certificate).endsAt;
+}
+
 /** Signs a new key: with `hosts` a server's certificate, without them a client's. */
 export async function issueCertificate(
   authority: KeyPair,
@@ -132,29 +120,6 @@ function checkStrength({ name, modulusLength = 0 }: { readonly name: string; rea
     throw new Error(`a key of RSA ${modulusLength} is too weak: make one of ${leastRsaBits} bits or more, or ECDSA`);
 }
 
-/** When an authority expires, in milliseconds: no certificate that it signs is valid longer. */
-function endOf({ certificate }: KeyPair): number {
-  return new x509.X509Certificate(certificate).notAfter.getTime();
-}
-
-/**
- * The subject of a certificate (PEM), decoded as TLS does; the certificate library decodes some strings differently.
- */
-export function certifiedSubject(certificate: string): CertifiedSubject {
-  const { CN, O, ...others } = new X509Certificate(certificate).toLegacyObject().subject as unknown as SubjectValues;
-  return { commonNames: [CN ?? []].flat(), organizations: [O ?? []].flat(), others: Object.keys(others) };
-}
-
-export interface CertifiedSubject {
-  readonly commonNames: readonly string[];
-  readonly organizations: readonly string[];
-  /** Parts of the subject besides these. */
-  readonly others: readonly string[];
-}
-
-/** Several values of one part are an array. */
-type SubjectValues = Readonly<Record<string, string | readonly string[]>>;
-
 interface Leaf {
   readonly subject: x509.Name;
   readonly publicKey: x509.PublicKeyType;
@@ -182,48 +147,4 @@ async function sign(authority: KeyPair, { hosts, ...leaf }: Leaf): Promise<x509.
       ...(names ? [new x509.SubjectAlternativeNameExtension(names)] : []),
     ],
   });
-}
-
-/** What decides whether a stored certificate is still the right one. */
-export interface CertificateFacts {
-  readonly notBefore: Date;
-  readonly notAfter: Date;
-  readonly hosts: readonly string[];
-  /** Whether the authority signed it. */
-  readonly signed: boolean;
-  /** Whether the key is the certificate's own. */
-  readonly fits: boolean;
-}
-
-export async function inspectCertificate(authority: string, pair: KeyPair): Promise<CertificateFacts> {
-  const leaf = new x509.X509Certificate(pair.certificate);
-  const names = leaf.getExtension(x509.SubjectAlternativeNameExtension)?.names.toJSON() ?? [];
-  const publicKey = await new x509.X509Certificate(authority).publicKey.export();
-  const signed = await leaf.verify({ publicKey, signatureOnly: true });
-  const { notBefore, notAfter } = leaf;
-  return { notBefore, notAfter, hosts: names.map((name) => name.value), signed, fits: fitsTogether(pair) };
-}
-
-/** Whether the key is the certificate's own. */
-export function fitsTogether(pair: KeyPair): boolean {
-  try {
-    return new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.key));
-  } catch {
-    return false;
-  }
-}
-
-/** When a certificate counts, in ms since 1970. */
-export interface CertificateLife {
-  readonly beganAt: number;
-  readonly endsAt: number;
-}
-
-export interface NamedLife extends CertificateLife {
-  readonly name: string;
-}
-
-export function lifeOf(certificate: string): CertificateLife {
-  const { validFrom, validTo } = new X509Certificate(certificate);
-  return { beganAt: Date.parse(validFrom), endsAt: Date.parse(validTo) };
 }

@@ -1,7 +1,8 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { clientSigner, nodeClientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
-import { certifiedSubject, createAuthority, signRequest } from './certificates.ts';
+import { certifiedSubject } from './certificate-facts.ts';
+import { createAuthority, signRequest } from './certificates.ts';
 import { checkSubject } from './check-subject.ts';
 
 const subject = (commonName: string, organizations: string[] = [], others: string[] = []) => ({

@@ -1,7 +1,7 @@
 import { nodeClientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
 import { subdomainNameError } from '../../api/meta/names.ts';
 import { groups, nodeUser } from '../authn/identity.ts';
-import type { CertifiedSubject } from './certificates.ts';
+import type { CertifiedSubject } from './certificate-facts.ts';
 
 const nodePrefix = nodeUser('');
 

@@ -1,5 +1,5 @@
 import { splitCertificates } from '../../api/meta/authority.ts';
-import { createAuthority, type KeyPair, lifeOf, type NamedLife } from './certificates.ts';
+import { type KeyPair, lifeOf, type NamedLife } from './certificate-facts.ts';
 import { ensurePair, isFresh, readPair, writePair } from './held-certificates.ts';
 
 const AUTHORITY = 'front-proxy-ca';
@@ -84,6 +84,7 @@ async function ensureBoth({ dir, now }: FrontProxyOptions): Promise<{ readonly a
 }
 
 async function nextAuthority(before: KeyPair | undefined, now: Date): Promise<KeyPair> {
+  const { createAuthority } = await import('./certificates.ts');
   const made = await createAuthority('berth-front-proxy-ca', now);
   return before ? { ...made, certificate: made.certificate + firstOf(before.certificate) } : made;
 }

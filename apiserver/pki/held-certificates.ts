@@ -11,15 +11,7 @@ import {
   shownChain,
   trustedOf,
 } from './authorities.ts';
-import {
-  fitsTogether,
-  inspectCertificate,
-  issueCertificate,
-  type KeyPair,
-  lifeOf,
-  type NamedLife,
-  type Subject,
-} from './certificates.ts';
+import { fitsTogether, inspectCertificate, type KeyPair, lifeOf, type NamedLife, type Subject } from './certificate-facts.ts';
 import { readIfThere, writePrivateFile } from './files.ts';
 
 /** With what the server listens (PEM). */
@@ -230,13 +222,14 @@ export async function ensurePair(
   anew = false,
 ): Promise<KeyPair> {
   const known = await readPair(dir, name);
-  if (known && !anew && (await isStillGood(signer, known, now, hosts))) return known;
+  if (known && !anew && isStillGood(signer, known, now, hosts)) return known;
   try {
+    const { issueCertificate } = await import('./certificates.ts');
     return await writePair(dir, name, await issueCertificate(signer, subject, hosts, now));
   } catch (error) {
     // On a full disk the server still reads: with a pair that lacks a new address of this machine rather than not at
     // all.
-    if (known && !anew && isFullDisk(error) && (await isUsable(signer, known, now))) return known;
+    if (known && !anew && isFullDisk(error) && isUsable(signer, known, now)) return known;
     throw error;
   }
 }
@@ -246,8 +239,8 @@ function isFullDisk(error: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
-async function isUsable(signer: KeyPair, pair: KeyPair, now: Date): Promise<boolean> {
-  const { signed, fits, notAfter } = await inspectCertificate(signer.certificate, pair);
+function isUsable(signer: KeyPair, pair: KeyPair, now: Date): boolean {
+  const { signed, fits, notAfter } = inspectCertificate(signer.certificate, pair);
   return signed && fits && notAfter > now;
 }
 
@@ -255,11 +248,11 @@ async function isUsable(signer: KeyPair, pair: KeyPair, now: Date): Promise<bool
  * A pair that was cut off between its two files would not fit together; the issuer's signature and the end are what can
  * change else.
  */
-async function isStillGood(signer: KeyPair, pair: KeyPair, now: Date, hosts: readonly string[] | undefined): Promise<boolean> {
-  const { signed, fits, notBefore, notAfter, hosts: named } = await inspectCertificate(signer.certificate, pair);
+function isStillGood(signer: KeyPair, pair: KeyPair, now: Date, hosts: readonly string[] | undefined): boolean {
+  const { signed, fits, notBefore, notAfter, names } = inspectCertificate(signer.certificate, pair);
   const life = notAfter.getTime() - notBefore.getTime();
   if (!signed || !fits || notAfter.getTime() - now.getTime() < RENEW_AT_REST * life) return false;
-  return hosts === undefined || hosts.every((host) => named.includes(host));
+  return hosts === undefined || hosts.every((host) => names(host));
 }
 
 /** Whether an authority's pair belongs together and has enough of its life left. */

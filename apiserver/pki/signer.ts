@@ -13,7 +13,7 @@ import { serverContext } from '../registry/server-context.ts';
 import { serverVersion } from '../server-version.ts';
 import { pause, type StorageClock, systemStorageClock } from '../storage/clock.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
-import { certifiedSubject, type KeyPair, signRequest } from './certificates.ts';
+import { certifiedSubject, type KeyPair } from './certificate-facts.ts';
 import { checkSubject } from './check-subject.ts';
 
 export interface SignerOptions {
@@ -111,6 +111,7 @@ async function statusOf(
   now: Date,
 ): Promise<(previous: CertificateSigningRequest) => Status> {
   const at = secondsTimestamp(now);
+  const { signRequest } = await import('./certificates.ts');
   try {
     const certificate = await signRequest(authority, textOf(spec?.request), now, spec?.expirationSeconds);
     // It is not issued yet.

@@ -9,7 +9,6 @@ import type { ControllerDefinition } from '../definition.ts';
 import { rule } from '../rules.ts';
 import { createWakes } from '../wakes.ts';
 import { decideRequest, nodeNameIn, type RequestAction } from './decide.ts';
-import { readRequestFacts } from './request-facts.ts';
 
 export interface CertificateRequestsOptions {
   readonly client: { readonly nodes: Pick<Client['nodes'], 'get'> };
@@ -30,6 +29,7 @@ export function createCertificateRequests(options: CertificateRequestsOptions): 
   async function reconcile(name: string, signal: AbortSignal): Promise<void> {
     const request = requests.lister.get(name);
     if (request === undefined) return wakes.forget(name);
+    const { readRequestFacts } = await import('./request-facts.ts');
     const facts = await readRequestFacts(textOf(request.spec?.request));
     const action = decideRequest({ request, facts, node: await nodeNamed(nodeNameIn(facts), signal), now: clock.now() });
     if (action.type === 'wait') return wakes.at(name, action.ms);

@@ -225,6 +225,7 @@ export function argumentsOf(name: ProcessName, settings: Settings): string[] {
 export async function startAll(run: Run, names: readonly ProcessName[]): Promise<void> {
   const { dataDir, before, settings, steps, signal } = run;
   const { waitForNode, waitForServer } = await import('../processes/readiness.ts');
+  const { issueNodeCredentials } = await import('../../apiserver/node-credentials.ts');
   const awaited = { dataDir, ...settings, wait: steps.wait, signal };
   writeRecord(dataDir, settings);
   const began = performance.now();
@@ -239,6 +240,8 @@ export async function startAll(run: Run, names: readonly ProcessName[]): Promise
       await ensureContext(run);
       const sinceMs = Date.now();
       const isNew = names.includes('agent');
+      // Here, since the agent would keep the library that makes certificates in memory for as long as it runs.
+      if (isNew) await issueNodeCredentials(dataDir, settings.nodeName);
       if (isNew) tellKept(startSupervised(dataDir, 'agent', argumentsOf('agent', settings)), steps);
       await waitForNode(awaited, client, isNew ? { version: `v${packageVersion()}`, sinceMs } : undefined);
       if (isNew) await tellLacking(client, settings.nodeName, passedRegistration(settings.passed), steps);
