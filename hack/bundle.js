@@ -1,6 +1,7 @@
 // The program with the libraries that it uses, in a few files, because finding and reading hundreds of them is most of
 // what a short command costs. Used by hack/build and the package's test.
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -54,8 +55,17 @@ export async function bundleProgram(folder) {
   });
   await bundle.close();
   for (const { fileName, code } of output) if (code !== undefined) narrow(join(folder, fileName));
+  writeFileSync(join(folder, 'build-id'), `${idOf(folder, output)}\n`);
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
   writeFileSync(join(folder, 'third-party-licenses.txt'), licensesOf(output));
+}
+
+/** By which `berth up --upgrade` tells builds of one version from each other: a hash of all that the program is. */
+function idOf(folder, output) {
+  const hash = createHash('sha256');
+  const names = output.filter(({ code }) => code !== undefined).map(({ fileName }) => fileName);
+  for (const name of names.sort()) hash.update(`${name}\0`).update(readFileSync(join(folder, name)));
+  return hash.digest('hex').slice(0, 16);
 }
 
 /**

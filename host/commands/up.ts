@@ -28,11 +28,12 @@ import { defaultMetricsAddress } from '../metrics/serve.ts';
 import { defaultDataDir, defaultListen, defaultNodeName, installation, localAddress, parseListen } from '../paths.ts';
 import type { ProcessName } from '../processes/berth-processes.ts';
 import { checkMachine, stayAttached, tellKept, withInstallation } from '../processes/on-this-machine.ts';
+import { type BerthBuild, ownBuild } from '../processes/own-build.ts';
 import {
   findRunning,
   processNames,
   rescue,
-  runningVersion,
+  runningBuild,
   startedAtMs,
   startSupervised,
   stopSupervised,
@@ -65,7 +66,7 @@ export function registerUp(program: Command): void {
     .command('up')
     .description('Start Berth on this machine: the API server, the scheduler and an agent')
     .option('-d, --detach', 'return when it is ready, and leave it running')
-    .option('--upgrade', 'replace a running Berth of another version in place; containers go on running');
+    .option('--upgrade', 'replace a running Berth of another version or build in place; containers go on running');
   withSettings(command).action(up);
 }
 
@@ -107,8 +108,8 @@ async function up(flags: UpFlags): Promise<void> {
     const decided = decideUp(findRunning(dataDir), {
       isUpgrade: flags.upgrade === true,
       advertises: flags.advertise !== undefined && flags.advertise !== before?.advertise,
-      versions: versionsOf(dataDir),
-      ours: packageVersion(),
+      builds: buildsOf(dataDir),
+      ours: ownBuild(),
     });
     await perform(run, decided);
     return decided;
@@ -118,15 +119,15 @@ async function up(flags: UpFlags): Promise<void> {
     await stayAttached({ dataDir, names: processNames.toReversed(), what: 'Berth', command: 'berth up', steps, signal });
 }
 
-function versionsOf(dataDir: string): string[] {
-  return processNames.map((name) => runningVersion(dataDir, name)).filter((version) => version !== undefined);
+function buildsOf(dataDir: string): BerthBuild[] {
+  return processNames.map((name) => runningBuild(dataDir, name)).filter((build) => build !== undefined);
 }
 
 async function perform(run: Run, plan: UpPlan): Promise<void> {
   await checkSchedulerConfig(run, plan);
   switch (plan.kind) {
     case 'running':
-      return tellRunning(run, plan.versions);
+      return tellRunning(run, plan);
     case 'start':
       await check(run, false);
       warnOfRename(run);
@@ -272,7 +273,7 @@ async function mend(run: Run, plan: Extract<UpPlan, { kind: 'mend' }>): Promise<
  */
 async function upgrade(run: Run, from: string): Promise<void> {
   const { dataDir, steps } = run;
-  steps.wait('stopping the processes of the other version; containers go on running');
+  steps.wait('stopping the processes that run; containers go on running');
   await stopSupervised(dataDir, processNames.toReversed());
   steps.ok(`Berth ${from} has stopped; containers go on running`);
   await startAll(run, processNames);
@@ -316,7 +317,7 @@ export function refuseJoined(dataDir: string, record: InstallationRecord | undef
   );
 }
 
-async function tellRunning(run: Run, versions: readonly string[]): Promise<void> {
+async function tellRunning(run: Run, { versions, isOtherBuild }: Extract<UpPlan, { kind: 'running' }>): Promise<void> {
   const { dataDir, flags, settings, before, steps } = run;
   const as = before ?? settings;
   const { server, agent } = findRunning(dataDir);
@@ -326,6 +327,8 @@ async function tellRunning(run: Run, versions: readonly string[]): Promise<void>
   await tellSchedulerConfig(run, as);
   if (versions.some((version) => version !== packageVersion()))
     steps.say(`This program is version ${packageVersion()}: "berth up --upgrade" puts it in place, containers go on running.`);
+  if (isOtherBuild)
+    steps.say('This program is another build of that version: "berth up --upgrade" puts it in place, containers go on running.');
   await ensureContext(run);
   const { askServer, connectAsAdmin } = await import('../processes/readiness.ts');
   const client = connectAsAdmin(dataDir, as.listen);

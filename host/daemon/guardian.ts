@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { packageVersion } from '../../cli/commands/version.ts';
 import { type ProcessName, readBerthProcess } from '../processes/berth-processes.ts';
+import { ownBuild } from '../processes/own-build.ts';
 import { noteVersion, processNames, rescue } from '../processes/processes.ts';
 
 /** A lost keeper is replaced within this time; what one look costs is two small files for each process. */
@@ -21,7 +21,7 @@ export async function runGuardian(dataDir: string, name: ProcessName, { logger, 
   const hasKeeper = readBerthProcess(process.ppid, dataDir)?.isKeeper === true;
   if (!hasKeeper && !isUnit()) return;
   try {
-    noteVersion(dataDir, name, packageVersion());
+    noteVersion(dataDir, name, ownBuild());
   } catch (err) {
     logger.warn({ err }, 'cannot note the version of this process; "berth up" will not know it');
   }

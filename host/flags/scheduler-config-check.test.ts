@@ -16,8 +16,8 @@ describe("the scheduler's configuration that berth up looks at first", () => {
   it.each([
     ['the one that a server is started with', { kind: 'start' }, files, ['/before']],
     ['the one given', { kind: 'start' }, given, ['/given']],
-    ['the one given, also while Berth runs', { kind: 'running', versions: [] }, given, ['/given']],
-    ['none while Berth runs and none is given', { kind: 'running', versions: [] }, files, []],
+    ['the one given, also while Berth runs', { kind: 'running', versions: [], isOtherBuild: false }, given, ['/given']],
+    ['none while Berth runs and none is given', { kind: 'running', versions: [], isOtherBuild: false }, files, []],
     ['none when the last is taken away', { kind: 'start' }, { ...given, given: '', next: undefined }, []],
     ['both when a server is missing', { kind: 'mend', start: ['server'], rescue: [] }, given, ['/given', '/before']],
     ['the one given when an agent is missing', { kind: 'mend', start: ['agent'], rescue: [] }, given, ['/given']],

@@ -9,25 +9,34 @@ const kept: Running = { keeper: some, process: some };
 const waiting: Running = { keeper: some, process: undefined };
 const orphan: Running = { keeper: undefined, process: some };
 const none: Running = { keeper: undefined, process: undefined };
+const ours = { version: '1.0.0', build: 'a' };
+const upgrading = { isUpgrade: true, advertises: false, ours };
 
 describe('what "berth up" does', () => {
   it.each<[string, Running, Running, readonly string[], UpPlan]>([
     ['starts both when nothing runs', none, none, [], { kind: 'start' }],
-    ['does nothing when both run', kept, kept, ['1.0.0', '1.0.0'], { kind: 'running', versions: ['1.0.0'] }],
+    ['does nothing when both run', kept, kept, ['1.0.0', '1.0.0'], { kind: 'running', versions: ['1.0.0'], isOtherBuild: false }],
     [
       'does nothing while a crashed one waits to be started again',
       waiting,
       kept,
       ['1.0.0'],
-      { kind: 'running', versions: ['1.0.0'] },
+      { kind: 'running', versions: ['1.0.0'], isOtherBuild: false },
     ],
     ['starts the agent when only the server runs', kept, none, [], { kind: 'mend', start: ['agent'], rescue: [] }],
     ['starts the server when only the agent runs', none, kept, [], { kind: 'mend', start: ['server'], rescue: [] }],
     ['finds a keeper for one that has lost its own', orphan, kept, [], { kind: 'mend', start: [], rescue: ['server'] }],
     ['does both at once', orphan, none, [], { kind: 'mend', start: ['agent'], rescue: ['server'] }],
-    ['leaves another version alone', kept, kept, ['0.9.0', '0.9.0'], { kind: 'running', versions: ['0.9.0'] }],
+    [
+      'leaves another version alone',
+      kept,
+      kept,
+      ['0.9.0', '0.9.0'],
+      { kind: 'running', versions: ['0.9.0'], isOtherBuild: false },
+    ],
   ])('%s', (_, server, agent, versions, plan) => {
-    expect(decideUp({ server, agent }, { isUpgrade: false, advertises: false, versions, ours: '1.0.0' })).toEqual(plan);
+    const builds = versions.map((version) => ({ version, build: 'a' }));
+    expect(decideUp({ server, agent }, { isUpgrade: false, advertises: false, builds, ours })).toEqual(plan);
   });
 
   it('takes no agent of another node for its own, though that shares the data directory', () => {
@@ -46,12 +55,28 @@ describe('what "berth up" does', () => {
   });
 
   it('replaces another version only when it is asked to, also one that runs in part', () => {
-    const wish = { isUpgrade: true, advertises: false, versions: ['0.9.0'], ours: '1.0.0' };
-    expect(decideUp({ server: kept, agent: kept }, wish)).toEqual({ kind: 'upgrade', from: '0.9.0' });
-    expect(decideUp({ server: kept, agent: none }, wish)).toEqual({ kind: 'upgrade', from: '0.9.0' });
-    expect(decideUp({ server: kept, agent: kept }, { ...wish, versions: ['0.9.0', '1.0.0'] }).kind).toBe('upgrade');
-    expect(decideUp({ server: kept, agent: kept }, { ...wish, versions: ['1.0.0'] }).kind).toBe('running');
-    expect(decideUp({ server: none, agent: none }, { ...wish, versions: [] }).kind).toBe('start');
+    const decide = (versions: readonly string[], server = kept, agent = kept) =>
+      decideUp({ server, agent }, { ...upgrading, builds: versions.map((version) => ({ version, build: 'a' })) });
+    expect(decide(['0.9.0'])).toEqual({ kind: 'upgrade', from: '0.9.0' });
+    expect(decide(['0.9.0'], kept, none)).toEqual({ kind: 'upgrade', from: '0.9.0' });
+    expect(decide(['0.9.0', '1.0.0']).kind).toBe('upgrade');
+    expect(decide(['1.0.0']).kind).toBe('running');
+    expect(decide([], none, none).kind).toBe('start');
+  });
+
+  it.each([
+    ['another build', ['b', 'b'], 'a', true],
+    ['an agent of another build', ['a', 'b'], 'a', true],
+    ['builds that do not tell', ['', ''], 'a', true],
+    ['the same build', ['a', 'a'], 'a', false],
+    ['some build with a program that has none', ['b', 'b'], '', false],
+  ])('tells %s of its version, and replaces it when it is asked to', (_, built, ourBuild, isOtherBuild) => {
+    const builds = built.map((build) => ({ version: '1.0.0', build }));
+    const wish = { ...upgrading, builds, ours: { ...ours, build: ourBuild } };
+    const running = { kind: 'running', versions: ['1.0.0'], isOtherBuild };
+    expect(decideUp({ server: kept, agent: kept }, { ...wish, isUpgrade: false })).toEqual(running);
+    const upgrade = { kind: 'upgrade', from: 'another build of 1.0.0' };
+    expect(decideUp({ server: kept, agent: kept }, wish)).toEqual(isOtherBuild ? upgrade : running);
   });
 
   it('gives a keeper only to what "up" started and was not stopped', () => {

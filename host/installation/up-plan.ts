@@ -1,11 +1,15 @@
 import type { ProcessName } from '../processes/berth-processes.ts';
+import type { BerthBuild } from '../processes/own-build.ts';
 import { processNames, type Running } from '../processes/processes.ts';
 
 /** What `berth up` has to do, from what runs. */
 export type UpPlan =
   | { readonly kind: 'start' }
-  /** `versions` are those that run: one, or two between a crash and the end of an upgrade. */
-  | { readonly kind: 'running'; readonly versions: readonly string[] }
+  /**
+   * `versions` are those that run: one, or two between a crash and the end of an upgrade. `isOtherBuild`: all are of
+   * this program's version, and not all of this build of it.
+   */
+  | { readonly kind: 'running'; readonly versions: readonly string[]; readonly isOtherBuild: boolean }
   /** Something is missing: these are started, and these run without a supervisor. */
   | { readonly kind: 'mend'; readonly start: readonly ProcessName[]; readonly rescue: readonly ProcessName[] }
   /** The server listens for other machines from now on, or at another address. */
@@ -17,20 +21,23 @@ export interface UpWish {
   /** Whether another address is to be advertised than the one that is. */
   readonly advertises: boolean;
   /** Of the processes that run, as far as they have said it. */
-  readonly versions: readonly string[];
-  /** Of this program. */
-  readonly ours: string;
+  readonly builds: readonly BerthBuild[];
+  /** This program. */
+  readonly ours: BerthBuild;
 }
 
 export function decideUp(running: Readonly<Record<ProcessName, Running>>, wish: UpWish): UpPlan {
   const isThere = (name: ProcessName): boolean => running[name].keeper !== undefined || running[name].process !== undefined;
   const start = processNames.filter((name) => !isThere(name));
   if (start.length === processNames.length) return { kind: 'start' };
-  const versions = [...new Set(wish.versions)];
-  if (wish.isUpgrade && versions.some((version) => version !== wish.ours))
-    return { kind: 'upgrade', from: versions.join(' and ') };
+  const { builds, ours } = wish;
+  const versions = [...new Set(builds.map(({ version }) => version))];
+  const isSame = versions.every((version) => version === ours.version);
+  // A program that has no build of its own cannot tell; one that does not tell its build is older than this.
+  const isOtherBuild = isSame && ours.build !== '' && builds.some(({ build }) => build !== ours.build);
+  if (wish.isUpgrade && (!isSame || isOtherBuild))
+    return { kind: 'upgrade', from: isSame ? `another build of ${ours.version}` : versions.join(' and ') };
   const rescue = processNames.filter((name) => isThere(name) && running[name].keeper === undefined);
   if (start.length + rescue.length > 0) return { kind: 'mend', start, rescue };
-  const isSame = versions.every((version) => version === wish.ours);
-  return wish.advertises && isSame ? { kind: 'advertise' } : { kind: 'running', versions };
+  return wish.advertises && isSame ? { kind: 'advertise' } : { kind: 'running', versions, isOtherBuild };
 }

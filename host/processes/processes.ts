@@ -9,6 +9,7 @@ import { allocatorSettings, environmentOf, type ServiceCommand } from '../servic
 import { enableService, keptWords, lastUnitError, startUnit, stopUnits } from '../service/service-manager.ts';
 import { readService } from '../service/service-record.ts';
 import { type BerthProcess, listBerthProcesses, type ProcessName, readBerthProcess } from './berth-processes.ts';
+import type { BerthBuild } from './own-build.ts';
 
 export const processNames = ['server', 'agent'] as const satisfies readonly ProcessName[];
 
@@ -158,8 +159,13 @@ function textOf(file: string, otherwise = ''): string {
 
 /** The version of a process, as it noted when it started; undefined when it has not, or does not run. */
 export function runningVersion(dataDir: string, name: ProcessName): string | undefined {
-  const [version = '', pid] = textOf(versionFile(dataDir, name)).split(' ');
-  return version !== '' && readBerthProcess(Number(pid), dataDir)?.name === name ? version : undefined;
+  return runningBuild(dataDir, name)?.version;
+}
+
+/** The same with the build of that version; "" of a program that was not built, or did not note it yet. */
+export function runningBuild(dataDir: string, name: ProcessName): BerthBuild | undefined {
+  const [version = '', pid, build = ''] = textOf(versionFile(dataDir, name)).split(' ');
+  return version !== '' && readBerthProcess(Number(pid), dataDir)?.name === name ? { version, build } : undefined;
 }
 
 /** When a process noted its version, at its start; undefined when it has not, or does not run. */
@@ -169,8 +175,8 @@ export function startedAtMs(dataDir: string, name: ProcessName): number | undefi
 }
 
 /** For the process itself. */
-export function noteVersion(dataDir: string, name: ProcessName, version: string): void {
-  writeFileSync(versionFile(dataDir, name), `${version} ${process.pid}\n`, { mode: 0o600 });
+export function noteVersion(dataDir: string, name: ProcessName, { version, build }: BerthBuild): void {
+  writeFileSync(versionFile(dataDir, name), `${version} ${process.pid} ${build}\n`, { mode: 0o600 });
 }
 
 function versionFile(dataDir: string, name: ProcessName): string {

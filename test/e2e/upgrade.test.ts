@@ -72,7 +72,23 @@ describe('a later version of the program', () => {
     const { code, stdout } = await next('up', '--upgrade', '--detach');
     expect(code).toBe(0);
     expect(stdout).toContain('Berth 99.0.0 already runs');
+    expect(stdout).not.toContain('another build');
     expect([berth.pid('server'), berth.pid('agent')]).toEqual(before);
+  });
+
+  it('is told from another build of itself, which takes its place with --upgrade', async () => {
+    const [before, pids] = [await containers(), [berth.pid('server'), berth.pid('agent')]];
+    writeFileSync(join(copy, 'dist', 'program', 'build-id'), 'another\n');
+    expect((await next('up', '--detach')).stdout).toContain(
+      'This program is another build of that version: "berth up --upgrade"',
+    );
+    expect([berth.pid('server'), berth.pid('agent')]).toEqual(pids);
+    const { code, stdout } = await next('up', '--upgrade', '--detach');
+    expect(code).toBe(0);
+    expect(stdout).toContain('Berth 99.0.0 runs in place of another build of 99.0.0.');
+    for (const name of ['server', 'agent'] as const) expect(pids).not.toContain(berth.pid(name));
+    expect(await containers()).toBe(before);
+    expect((await next('up', '--detach')).stdout).not.toContain('another build');
   });
 });
 
