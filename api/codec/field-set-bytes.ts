@@ -160,7 +160,8 @@ function structWriter(name: string, type: Type): FieldWriter {
       out.comma();
       return;
     }
-    const [from, begin] = [input.at, out.size];
+    const from = input.at;
+    const begin = out.size;
     out.put(BRACE);
     write(input, to, out, other);
     if (out.size === begin + 1) {
@@ -190,16 +191,18 @@ function groupWriter(field: Field, writeKey: KeyWriter, items: Type | undefined)
     out.ascii(head);
     out.put(BRACE);
     const begin = out.size;
+    const first = out.keysEnd;
     // What is taken does not stay in the output.
-    const keys = new Keys(others === undefined ? MOST_COMPARED : 0);
+    let texts = others === undefined ? undefined : new Set<string>();
     do {
       const to = input.enter(end);
       const from = out.size;
       writeKey(input, to, out);
-      keys.add(out, from);
+      texts = noteKey(out, first, from, texts);
       const other = others === undefined ? undefined : at(others, stepAt(out, from));
       if (!writeItem(input, to, out, other)) out.size = from;
     } while (input.isNext(tag, end));
+    out.keysEnd = first;
     if (out.size === begin) out.size = start;
     else endObject(out);
   };
@@ -211,33 +214,34 @@ const stepAt = (out: JsonOutput, from: number): string => JSON.parse(out.bytes.t
 /** Keys of more items than this are compared as strings. */
 const MOST_COMPARED = 12;
 
-/** The steps of a group's items, which are not the same twice. */
-class Keys {
-  /** Where each stands in the output, and its length. */
-  readonly #places: number[] = [];
-  readonly #mostCompared: number;
-  #texts: Set<string> | undefined;
+/**
+ * Notes the step that was written last, from there: a group, whose keys begin at `first`, has none twice. Groups lie
+ * within each other and share one list in the output, since a list for each would be a sixth of what a read of a small
+ * object allocates. Gives the texts of the group's keys once there are many, or those that it got.
+ */
+function noteKey(out: JsonOutput, first: number, from: number, texts: Set<string> | undefined): Set<string> | undefined {
+  const length = out.size - from;
+  const { keys, keysEnd } = out;
+  if (texts !== undefined || keysEnd - first >= 2 * MOST_COMPARED)
+    return noteText(textAt(out, from, length), texts ?? textsOf(out, first));
+  for (let i = first; i < keysEnd; i += 2) if (keys[i + 1] === length && isSame(out.bytes, keys[i]!, from, length)) notPlain();
+  keys[keysEnd] = from;
+  keys[keysEnd + 1] = length;
+  out.keysEnd += 2;
+  return undefined;
+}
 
-  constructor(mostCompared: number) {
-    this.#mostCompared = mostCompared;
-  }
+const textAt = (out: JsonOutput, from: number, length: number): string => out.bytes.toString('latin1', from, from + length);
 
-  /** Notes the step that was written last, from there. */
-  add(out: JsonOutput, from: number): void {
-    const length = out.size - from;
-    const places = this.#places;
-    if (this.#texts === undefined && places.length < 2 * this.#mostCompared) {
-      for (let i = 0; i < places.length; i += 2)
-        if (places[i + 1] === length && isSame(out.bytes, places[i]!, from, length)) notPlain();
-      places.push(from, length);
-      return;
-    }
-    const textAt = (start: number, size: number): string => out.bytes.toString('latin1', start, start + size);
-    this.#texts ??= new Set(places.flatMap((start, i) => (i % 2 === 0 ? [textAt(start, places[i + 1]!)] : [])));
-    const text = textAt(from, length);
-    if (this.#texts.has(text)) notPlain();
-    this.#texts.add(text);
-  }
+function textsOf(out: JsonOutput, first: number): Set<string> {
+  const texts = new Set<string>();
+  for (let i = first; i < out.keysEnd; i += 2) texts.add(textAt(out, out.keys[i]!, out.keys[i + 1]!));
+  return texts;
+}
+
+function noteText(text: string, texts: Set<string>): Set<string> {
+  if (texts.has(text)) notPlain();
+  return texts.add(text);
 }
 
 /** From the end, where keys often differ. */
@@ -265,7 +269,8 @@ function itemWriter(type: Type): ItemWriter {
       out.comma();
       return true;
     }
-    const [from, start] = [input.at, out.size];
+    const from = input.at;
+    const start = out.size;
     const isOther = names(taken);
     out.put(BRACE);
     const begin = out.size;

@@ -32,6 +32,10 @@ export class JsonOutput {
   size = 0;
   /** Changes when something else is written where something stood. */
   generation = 0;
+  /** Where the keys of the groups that are being written stand, and their lengths (field-set-bytes.ts). */
+  readonly keys: number[] = [];
+  /** So many of these numbers count. */
+  keysEnd = 0;
   /** Set: what is equal to what was written before is copied from there. */
   readonly memory: JsonMemory | undefined;
 
@@ -49,6 +53,7 @@ export class JsonOutput {
   /** Begins again at `size`. */
   rewind(size: number): void {
     this.size = size;
+    this.keysEnd = 0;
     this.generation++;
   }
 

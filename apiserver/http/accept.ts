@@ -40,18 +40,21 @@ interface Candidate extends Wanted {
  */
 export function negotiate(accept: string | undefined, may: Possible): Wanted {
   if (!accept?.trim()) return { type: 'json' };
-  const key = `${may.transform} ${may.protobuf} ${may.yaml} ${accept}`;
-  let wanted = negotiated.get(key);
+  const known = negotiated[(may.transform ? 1 : 0) + (may.protobuf ? 2 : 0) + (may.yaml === false ? 4 : 0)]!;
+  let wanted = known.get(accept);
   if (!wanted) {
     wanted = choose(accept, may);
-    if (negotiated.size < MOST_KEPT && key.length <= MOST_KEPT_LENGTH) negotiated.set(key, wanted);
+    if (known.size < MOST_KEPT && accept.length <= MOST_KEPT_LENGTH) known.set(accept, wanted);
   }
   return wanted;
 }
 
-/** What was chosen for the headers that came first: clients send the same ones again and again. */
-const negotiated = new Map<string, Wanted>();
-const MOST_KEPT = 100;
+/**
+ * What was chosen for the headers that came first, by what there is for the answer: clients send the same ones again
+ * and again.
+ */
+const negotiated = Array.from({ length: 8 }, () => new Map<string, Wanted>());
+const MOST_KEPT = 50;
 const MOST_KEPT_LENGTH = 300;
 
 function choose(accept: string, may: Possible): Wanted {

@@ -86,7 +86,7 @@ function virtualRoute(virtual: VirtualResource, of: ActionRequest, deps: ActionD
 
 function subresourceRoute(of: ActionRequest, deps: ActionDeps): UnaryRoute | DocumentRoute | undefined {
   const { request, target } = of;
-  if (target.isWatch) return undefined;
+  if (target.subresource === '' || target.isWatch) return undefined;
   const verb = (method: string, route: () => UnaryRoute): UnaryRoute => {
     if (request.method !== method) throw notThere(of);
     return route();

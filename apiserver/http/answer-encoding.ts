@@ -26,12 +26,14 @@ export function takesGzip({ headers }: Pick<HttpRequest, 'headers'>): boolean {
 const compress = promisify(gzip);
 
 /** An answer in one piece as its client is to get it. Compressed beside the event loop. */
-export async function encodedFor(
-  request: HttpRequest,
-  bytes: Uint8Array,
-): Promise<{ readonly bytes: Uint8Array; readonly headers?: EncodingHeaders }> {
+export function encodedFor(request: HttpRequest, bytes: Uint8Array): Encoded | Promise<Encoded> {
   if (bytes.length < FROM_BYTES || !takesGzip(request)) return { bytes };
-  return { bytes: await compress(bytes, { level: LEVEL }), headers: compressedHeaders };
+  return compress(bytes, { level: LEVEL }).then((smaller) => ({ bytes: smaller, headers: compressedHeaders }));
+}
+
+export interface Encoded {
+  readonly bytes: Uint8Array;
+  readonly headers?: EncodingHeaders;
 }
 
 /** Takes the pieces of an answer whose length is not known, no faster than the client does. */

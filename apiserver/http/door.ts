@@ -29,7 +29,7 @@ import { findResource } from './find-resource.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
 import { checkedListOptions, watchOptionsOf } from './list-options.ts';
 import { type ListWay, sendList } from './list-stream.ts';
-import { parsePath } from './parse-path.ts';
+import { parsePath, type ResourcePath } from './parse-path.ts';
 import { isPublicPath, KINDS, PathAnswers } from './path-answers.ts';
 import { compactList, prettyJson, prettyList, readsPretty, wantsPretty } from './pretty-json.ts';
 import { hasProtobuf, protobufEventsAs, protobufWriting } from './protobuf-forms.ts';
@@ -143,14 +143,11 @@ export class HttpDoor {
     if (isPublicPath(url.pathname)) return answerPublic({ ...this.#options, paths: this.#paths }, url, { request, response });
     let found: Found | undefined;
     let refused: unknown;
-    let subject: StatusSubject = this.#resources;
+    let subject: Partial<ResourcePath> = {};
     try {
       checkRequest(request, upgrade !== undefined);
       const path = parsePath(url.pathname);
-      if (path.of === 'resource') {
-        const { group, resource, name } = path.target;
-        subject = { ...this.#resources, group, resource, name };
-      }
+      if (path.of === 'resource') subject = path.target;
       const query = url.searchParams;
       found = extensionRoute(path, { request, query }, this.#options.aggregation);
       if (path.of === 'resource') found ??= this.#find({ request, target: path.target, query });
@@ -207,14 +204,15 @@ export class HttpDoor {
     const may = { transform: of.store !== undefined, protobuf: !of.store || hasProtobuf(of.store.kind) };
     const wanted = negotiate(request.headers.accept, may);
     const way = { request, response, isUpgrade: upgrade !== undefined, arrivals: this.#options.arrivals };
-    const body = route.hasBody ? await readBody(way) : Buffer.alloc(0);
+    const body = route.hasBody ? await readBody(way) : noBody;
     const form = answerForm(wanted, of.query, this.#options.now);
     const prepared = this.#chain.prepare(context, () => route.prepare(body, context, form));
     const { bytes, warnings, isCreated = false } = await prepared.run();
     const answer = bytes instanceof Uint8Array ? bytes : joinPieces(bytes);
     this.#chain.holdAnswer(call, context, answer.length, meter.isReadOnly);
     const isPretty = wanted.type === 'json' && wantsPretty(request, of.query);
-    const sent = await encodedFor(request, isPretty ? prettyJson(answer) : answer);
+    const encoding = encodedFor(request, isPretty ? prettyJson(answer) : answer);
+    const sent = encoding instanceof Promise ? await encoding : encoding;
     this.#head(response, context, isCreated ? 201 : route.code, contentTypes[wanted.type], {
       ...{ length: sent.bytes.length, headers: sent.headers },
       warnings: joinWarnings(warnings, context.warnings),
@@ -336,7 +334,7 @@ export class HttpDoor {
   }
 
   /** Answers with a Status, and gives the code of gRPC for it. */
-  #refuse({ request, response, call, context, upgrade }: Passing, error: unknown, subject: StatusSubject): number {
+  #refuse({ request, response, call, context, upgrade }: Passing, error: unknown, of: Partial<ResourcePath>): number {
     const { requestId } = context;
     const user = context.isIdentified ? context.identity.user : undefined;
     const known: ApiError = judgeError(this.#options.log, asApiError(error) ?? error, { method: call.method, requestId, user });
@@ -344,7 +342,7 @@ export class HttpDoor {
     if (upgrade?.isSwitched) return codes[known.code];
     if (response.headersSent || response.destroyed) response.destroy();
     else {
-      const status = statusOf(known, subject);
+      const status = statusOf(known, { ...this.#resources, ...of });
       const isProtobuf = prefersProtobuf(request.headers.accept);
       const isPretty = readsPretty(request);
       const body = isProtobuf ? statusProtobuf(status) : Buffer.from(JSON.stringify(status, null, isPretty ? 2 : 0));
@@ -395,6 +393,8 @@ export class HttpDoor {
     return meter;
   }
 }
+
+const noBody = Buffer.alloc(0);
 
 const wantedList = ({ request }: Passing, { store }: ResourceRequest): Wanted =>
   negotiate(request.headers.accept, { transform: true, protobuf: hasProtobuf(store.kind) });

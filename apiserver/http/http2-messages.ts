@@ -119,7 +119,9 @@ export class Http2Answer extends EventEmitter {
     const { stream } = this;
     if (stream.destroyed || stream.closed) return this;
     this.statusCode = code;
-    stream.respond({ [constants.HTTP2_HEADER_STATUS]: code, ...this.#headers, ...headers });
+    const all: OutgoingHttpHeaders = this.#headers ? { ...this.#headers, ...headers } : { ...headers };
+    all[constants.HTTP2_HEADER_STATUS] = code;
+    stream.respond(all);
     return this;
   }
 

@@ -42,13 +42,14 @@ export function parsePath(pathname: string): RequestPath {
   const isInNamespace = words[0] === 'namespaces' && words.length > 2 && !(words.length === 3 && ofNamespaces.has(words[2]!));
   const namespace = isInNamespace ? words[1]! : '';
   const [resource = '', name = '', subresource = '', ...rest] = isInNamespace ? words.slice(2) : words;
-  const named = [resource, ...(isInNamespace ? [namespace] : [])];
-  if (named.includes('') || (name === '' && subresource !== '')) throw noSuchResource(`the path "${pathname}"`);
+  if (resource === '' || (isInNamespace && namespace === '') || (name === '' && subresource !== ''))
+    throw noSuchResource(`the path "${pathname}"`);
   const target = { group, version, namespace, resource, name, subresource, rest: rest.join('/') };
   return { of: 'resource', target: isWatch ? { ...target, isWatch } : target };
 }
 
 function decode(part: string): string {
+  if (!part.includes('%')) return part;
   try {
     return decodeURIComponent(part);
   } catch {

@@ -30,7 +30,11 @@ type OpenApi = (question: PathQuestion) => Promise<PathAnswer | undefined>;
 
 const text = 'text/plain; charset=utf-8';
 
-const healthOf = (path: string): HealthPageName | undefined => healthPages.find((name) => path.split('/')[1] === name);
+function healthOf(path: string): HealthPageName | undefined {
+  const end = path.indexOf('/', 1);
+  const first = path.slice(1, end < 0 ? undefined : end);
+  return healthPages.find((name) => name === first);
+}
 
 /** The method that calls of no resource count as. */
 export const KINDS = '/berth.meta.v1.Objects/Kinds';
