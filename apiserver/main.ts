@@ -1,6 +1,5 @@
 import { once, setMaxListeners } from 'node:events';
 import { MetricsRegistry } from '../api/metrics/index.ts';
-import { keepServiceAddresses } from './allocation/service-addresses.ts';
 import { anyOf, BootstrapTokens } from './authn/bootstrap-tokens.ts';
 import { certifiedHosts, keepControlPlaneServices } from './control-plane.ts';
 import { openListeners } from './listeners.ts';
@@ -9,10 +8,10 @@ import type { ServerOptions } from './options.ts';
 import { ensurePki, type ServerPki } from './pki/pki.ts';
 import { tightenFiles } from './pki/private-files.ts';
 import { runAggregation } from './registry/aggregated-roles.ts';
-import { ensureObjects } from './registry/ensure-objects.ts';
 import { NodeSums } from './registry/node-sums.ts';
 import { createApiServer } from './rpc/api-server.ts';
 import { createServerRegistry, type ServerRegistry } from './server-registry.ts';
+import { keepStandingObjects } from './standing-objects.ts';
 import { measureStorage } from './storage-metrics.ts';
 import { type OpenedStore, openStore, rewriteSecrets } from './store-files.ts';
 import { startFeed } from './watch/feed.ts';
@@ -58,8 +57,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
     const feed = await startFeed({ storage, caches, log }, inner.signal);
     for (const each of [sums, tokens, policies]) each?.observe();
     loops.push(feed.ended, ...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
-    await ensureObjects(registry, options.controllerRules);
-    loops.push(...(await keepServiceAddresses({ registry, allocator }, options, inner.signal)));
+    loops.push(...(await keepStandingObjects({ registry, allocator }, options, inner.signal)));
     const groups = await startGroups({ registry, addKind, removeKind, targetOf: webhookTargets.of }, options, inner.signal);
     loops.push(...groups.ended, runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
     await listenUntil({

@@ -5,7 +5,8 @@ const SHOWN_CHARACTERS = 80;
 
 function show(value: unknown): string {
   if (value === undefined) return 'nothing';
-  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const text = typeof value === 'string' || isObject ? JSON.stringify(value) : String(value);
   return shortened(text);
 }
 

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { until } from './agent-harness.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';
 
@@ -129,4 +130,59 @@ it.each([
   expect(said).toMatchObject({ code: 0, out: `${name} created\n` });
   expect(said.err).toContain('spec is not acted on: ');
   expect(await shown('get', name.replace(/\..*\//, '/'), '--no-headers')).toMatch(row);
+});
+
+const schemas = 'flowschemas.flowcontrol.apiserver.k8s.io';
+const levels = 'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io';
+
+it('has the flow schemas and priority levels of every cluster', async () => {
+  expect(await shown('get', 'flowschemas', 'exempt', 'catch-all', '--no-headers')).toMatch(
+    /^exempt +exempt +1 +<none> +\S+ +\?\ncatch-all +catch-all +10000 +ByUser +\S+ +\?\n$/,
+  );
+  expect(await shown('get', 'prioritylevelconfigurations', '--no-headers')).toMatch(
+    /^catch-all +Limited +5 +<none> +<none> +<none> +\S+\nexempt +Exempt +0 +<none> +<none> +<none> +\S+\n$/,
+  );
+});
+
+it.each([
+  [
+    'flowschema/exempt',
+    '{"spec":{"matchingPrecedence":7}}',
+    / is invalid: spec: invalid value {"priority.*: the spec of "exempt" is fixed/,
+  ],
+  ['flowschema/catch-all', '{"spec":{"rules":[]}}', /spec: .*the spec of "catch-all" is fixed/],
+  [
+    'prioritylevelconfiguration/catch-all',
+    '{"spec":{"limited":{"nominalConcurrencyShares":6}}}',
+    /spec: .*the spec of "catch-all" is fixed/,
+  ],
+  [
+    'prioritylevelconfiguration/exempt',
+    '{"spec":{"type":"Limited","exempt":null,"limited":{"limitResponse":{"type":"Reject"}}}}',
+    /spec: .*the spec of "exempt" except spec.exempt is fixed/,
+  ],
+])('refuses to change the spec of %s', async (name, patch, message) => {
+  const said = await cli.berth('patch', name, '--type=merge', '-p', patch);
+  expect(said.err).toMatch(message);
+  expect(said.code).toBe(1);
+});
+
+it('changes the labels and the shares of the level "exempt", which stay', async () => {
+  const patch = '{"metadata":{"labels":{"a":"b"}},"spec":{"exempt":{"nominalConcurrencyShares":9}}}';
+  const said = await cli.berth('patch', 'prioritylevelconfiguration/exempt', '--type=merge', '-p', patch);
+  expect(said).toMatchObject({ code: 0 });
+  expect(said.err).toContain('spec is not acted on: ');
+  // The server looks at what it keeps when it changes: at this, too.
+  expect((await cli.berth('delete', 'prioritylevelconfiguration/catch-all')).code).toBe(0);
+  await until('the level is there again', async () => (await shown('get', levels, '--no-headers')).split('\n').length === 3);
+  expect(await shown('get', levels, 'exempt', '-o', 'jsonpath={.metadata.labels.a}{.spec.exempt.nominalConcurrencyShares}')).toBe(
+    'b9',
+  );
+});
+
+it('makes a deleted flow schema of its own anew, with another uid', async () => {
+  const uid = async (): Promise<string> => await shown('get', schemas, 'catch-all', '-o', 'jsonpath={.metadata.uid}');
+  const before = await uid();
+  expect((await cli.berth('delete', 'flowschema/catch-all')).code).toBe(0);
+  await until('the schema is there again', async () => !['', before].includes(await uid()));
 });

@@ -7,8 +7,10 @@ import type {
   PolicyRulesWithSubjects,
   ResourcePolicyRule,
 } from '../../generated/types.ts';
+import { equalValues } from '../../meta/equal.ts';
 import { labelNameError, subdomainNameError } from '../../meta/names.ts';
 import { checkOneOf, checkRange, checkRequired, checkRule, type Violations } from '../checks.ts';
+import { fixedFlowSchema } from './mandatory.ts';
 
 const ALL = '*';
 const EXEMPT = 'exempt';
@@ -17,7 +19,8 @@ const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', '
 const SUBJECTS = { User: 'user', Group: 'group', ServiceAccount: 'serviceAccount' } as const;
 
 /** Kubernetes' rules. */
-export function validateFlowSchema({ metadata, spec = {} }: FlowSchema): FieldViolation[] {
+export function validateFlowSchema(schema: FlowSchema): FieldViolation[] {
+  const { metadata, spec = {} } = schema;
   const out: Violations = [];
   const { matchingPrecedence = 0, priorityLevelConfiguration: { name = '' } = {}, distinguisherMethod, rules = [] } = spec;
   checkRange(out, 'spec', '.matchingPrecedence', matchingPrecedence, 1, 10_000);
@@ -32,6 +35,9 @@ export function validateFlowSchema({ metadata, spec = {} }: FlowSchema): FieldVi
   rules.forEach((each, i) => {
     checkRules(out, `spec.rules[${i}]`, each);
   });
+  const fixed = fixedFlowSchema(schema);
+  if (fixed && !equalValues(spec, fixed))
+    out.push(invalidValue('spec', spec, `the spec of "${metadata?.name}" is fixed: it is the server's own`));
   return out;
 }
 

@@ -6,7 +6,9 @@ import type {
   PriorityLevelConfiguration,
   QueuingConfiguration,
 } from '../../generated/types.ts';
+import { equalValues } from '../../meta/equal.ts';
 import { checkOneOf, checkRange, checkRequired, type Violations } from '../checks.ts';
+import { fixedPriorityLevel } from './mandatory.ts';
 
 const EXEMPT = 'exempt';
 const MOST_QUEUES = 10_000_000;
@@ -14,7 +16,8 @@ const MOST_QUEUES = 10_000_000;
 const MOST_BITS = 60;
 
 /** Kubernetes' rules. */
-export function validatePriorityLevel({ metadata, spec = {} }: PriorityLevelConfiguration): FieldViolation[] {
+export function validatePriorityLevel(level: PriorityLevelConfiguration): FieldViolation[] {
+  const { metadata, spec = {} } = level;
   const out: Violations = [];
   const { type = '', limited, exempt } = spec;
   checkRequired(out, 'spec', '.type', type);
@@ -26,6 +29,10 @@ export function validatePriorityLevel({ metadata, spec = {} }: PriorityLevelConf
   if (type === 'Limited' && !limited) out.push(required('spec.limited', 'type is "Limited"'));
   if (type === 'Exempt' && exempt) checkShares(out, 'spec.exempt', exempt);
   if (type === 'Limited' && limited) checkLimited(out, 'spec.limited', limited);
+  const fixed = fixedPriorityLevel(level);
+  const besides = fixed?.exempt ? ' except spec.exempt' : '';
+  if (fixed && !equalValues(spec, fixed))
+    out.push(invalidValue('spec', spec, `the spec of "${metadata?.name}"${besides} is fixed: it is the server's own`));
   return out;
 }
 

@@ -1,0 +1,39 @@
+import type { Logger } from 'pino';
+import type { FlowSchema, PriorityLevelConfiguration } from '../api/generated/types.ts';
+import { fixedFlowSchema, mandatoryFlowSchemas } from '../api/kinds/flow-schema/mandatory.ts';
+import { fixedPriorityLevel, mandatoryPriorityLevels } from '../api/kinds/priority-level-configuration/mandatory.ts';
+import type { AnyObject } from './registry/any-object.ts';
+import { keepOwnObjects, type OwnObject, type Wanted } from './registry/own-objects.ts';
+import type { Registry } from './registry/registry.ts';
+
+/**
+ * Makes the FlowSchemas and PriorityLevelConfigurations that every cluster of Kubernetes has, and makes them anew when
+ * they are deleted. They say nothing of how this server limits requests: none of these objects does.
+ */
+export async function keepFlowControlObjects(
+  registry: Registry,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<{ readonly ended: Promise<void> }> {
+  const objects: OwnObject[] = [
+    ...Object.keys(mandatoryPriorityLevels).map(
+      (name): OwnObject => ({
+        ...{ kind: 'PriorityLevelConfiguration', namespace: '', name },
+        wanted: (stored) => wantedOf(stored, (object: PriorityLevelConfiguration) => fixedPriorityLevel(object), name),
+      }),
+    ),
+    ...Object.keys(mandatoryFlowSchemas).map(
+      (name): OwnObject => ({
+        ...{ kind: 'FlowSchema', namespace: '', name },
+        wanted: (stored) => wantedOf(stored, (object: FlowSchema) => fixedFlowSchema(object), name),
+      }),
+    ),
+  ];
+  return await keepOwnObjects({ registry, log, what: 'the objects of flow control', objects }, signal);
+}
+
+/** Its status is others'. */
+function wantedOf(stored: AnyObject | undefined, specOf: (object: AnyObject) => object | undefined, name: string): Wanted {
+  const { metadata, ...fields } = stored ?? {};
+  return { fields: { ...fields, spec: specOf({ ...fields, metadata: { name } }) } };
+}
