@@ -57,7 +57,7 @@ export async function benchIdle(say: (text: string) => void): Promise<Figure[]> 
     return [
       note('memory after the start', atStart.total, 'MB'),
       note('memory with 100 pods', with100.total, 'MB'),
-      atMost('memory 60 s after 100 pods', after.total, 'MB', 170),
+      atMost('memory 60 s after 100 pods', after.total, 'MB', 165),
       note('anonymous memory 60 s after 100 pods', after.anonymous, 'MB'),
       atMost('processor', (100 * cpu) / windowSeconds, '% of a core', 2),
       atMost('disk syncs', (10 * syncs) / windowSeconds, 'in 10 s', 1),
