@@ -17,7 +17,13 @@ import {
   passedRegistration,
   withPassedFlags,
 } from '../flags/passed-flags.ts';
-import { type InstallationRecord, readRecord, restoreRecord, writeRecord } from '../installation/installation-record.ts';
+import {
+  type InstallationRecord,
+  makeDataDir,
+  readRecord,
+  restoreRecord,
+  writeRecord,
+} from '../installation/installation-record.ts';
 import { describeJoinFailure, versionProblem } from '../join/describe-failure.ts';
 import { joinHost } from '../join/join-address.ts';
 import { type Endpoint, JoinProblem, parseAuthorityHash } from '../join/judge-server.ts';
@@ -173,6 +179,8 @@ export async function ensureCertificate(run: Run, address: string): Promise<void
     const issued = await requestCertificate({ client: requests, nodeName, clock: systemClock, signal });
     const problem = versionProblem(packageVersion(), issued.serverVersion);
     if (problem !== undefined) throw new JoinProblem(problem);
+    // Before anything is written there, so that a purge knows who made the folder.
+    makeDataDir(dataDir);
     await saveIdentity(dataDir, nodeName, ca, issued);
     steps.ok(`certificate of node ${nodeName}, until ${new X509Certificate(issued.certificate).validTo}`);
   } catch (error) {

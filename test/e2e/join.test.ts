@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +7,8 @@ import { containersOf, createInstallation, type Installation, run } from './inst
 // A second data directory stands for a second machine: it has nothing of the first but the pasted line.
 let berth: Installation;
 let folder: string;
+/** Of the second machine; joining makes it. */
+let dataDir: string;
 let second: string;
 let line: string[];
 
@@ -21,18 +23,19 @@ beforeAll(async () => {
   for (const end of [cable, `${cable}p`]) await ip('link', 'set', end, 'up');
   berth = await createInstallation('join');
   folder = mkdtempSync(join(tmpdir(), 'berth-e2e-joined-'));
+  dataDir = join(folder, 'made', 'data');
   second = `${berth.nodeName}-b`;
   await berth.up('--metrics-address', 'off', '--agent-metrics-address', 'off');
 });
 afterAll(async () => {
-  await berth.berth(['down', '--purge', '--yes', '--data-dir', folder]);
+  await berth.berth(['down', '--purge', '--yes', '--data-dir', dataDir]);
   await berth.purge();
   rmSync(folder, { recursive: true, force: true });
   await ip('link', 'delete', cable);
 });
 
 const joinAs = (nodeName: string, ...args: readonly string[]) =>
-  berth.berth(['join', ...args, '--detach', '--node-name', nodeName, '--data-dir', folder, '--metrics-address', 'off']);
+  berth.berth(['join', ...args, '--detach', '--node-name', nodeName, '--data-dir', dataDir, '--metrics-address', 'off']);
 
 describe('a second machine', () => {
   it('gets no join line while the server listens on loopback only, until --advertise is applied to a running Berth', async () => {
@@ -61,6 +64,7 @@ describe('a second machine', () => {
     expect(await why(second, at.replace(`:${port}`, ':1'), '--token', token, '--ca-hash', hash)).toContain('nothing listens at');
     expect(await why(second, at)).toContain('--token and --ca-hash are needed');
     expect(await berth.ok('get', 'nodes', '-o', 'name')).not.toContain(second);
+    expect(existsSync(join(folder, 'made'))).toBe(false);
   });
 
   it('joins with the printed line, and runs pods', async () => {
@@ -82,11 +86,18 @@ spec:
 
   it('starts again without a token, finds its containers, and is of no other cluster meanwhile', async () => {
     const before = (await containersOf(second)).map(({ id }) => id).sort();
-    await berth.ok('down', '--data-dir', folder);
-    expect((await berth.berth(['up', '--data-dir', folder])).stderr).toContain('belongs to node');
-    await berth.ok('join', '--detach', '--data-dir', folder);
+    await berth.ok('down', '--data-dir', dataDir);
+    expect((await berth.berth(['up', '--data-dir', dataDir])).stderr).toContain('belongs to node');
+    await berth.ok('join', '--detach', '--data-dir', dataDir);
     expect((await joinAs(second, ...line)).stdout).toContain('already');
     expect((await containersOf(second)).map(({ id }) => id).sort()).toEqual(before);
     await berth.ok('delete', 'pod', 'there');
+  });
+
+  it('takes with a purge the folders away that it made when it joined', async () => {
+    const { stdout } = await berth.berth(['down', '--purge', '--yes', '--data-dir', dataDir]);
+    expect(stdout).toContain(`removed folder ${dataDir}\n`);
+    expect(existsSync(folder)).toBe(true);
+    expect(existsSync(join(folder, 'made'))).toBe(false);
   });
 });
