@@ -243,7 +243,7 @@ async function sayNext(dataDir: string, listen: string, steps: Steps): Promise<v
       service?.manager === 'systemd' ? '  systemctl status berth-server berth-agent' : `  /etc/init.d/berth status what runs`,
       ...forKubectl,
       '  berth token create        print what to run on another machine ("berth join" or "berth install agent")',
-      `  berth uninstall${elsewhere}          end the services; data and containers stay`,
+      `  berth uninstall${elsewhere}           end the services; data and containers stay`,
     ].join('\n'),
   );
 }
