@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -26,9 +27,10 @@ export async function writeKubeconfig(command: Command, flags: KubeconfigFlags):
   const context = flags.user === undefined ? await loadContext(flags.context) : await loadContextAs(flags.user, flags.context);
   const server = flags.server ?? (await findServer(command, context));
   const entry = entryOf(context, { ...flags, server, isNamed: flags.server !== undefined });
+  const what = firstKind(context);
   if (flags.merge !== undefined)
-    return await mergeInto(flags.merge === true ? kubeconfigPath() : resolve(flags.merge), entry, flags);
-  if (flags.output !== undefined && flags.output !== '-') return await writeAlone(resolve(flags.output), entry);
+    return await mergeInto(flags.merge === true ? kubeconfigPath() : resolve(flags.merge), entry, { ...flags, what });
+  if (flags.output !== undefined && flags.output !== '-') return await writeAlone(resolve(flags.output), entry, what);
   process.stdout.write(mergeKubeconfig('', entry, { path: 'standard output', use: true }));
 }
 
@@ -96,22 +98,39 @@ function entryOf(context: Context, { isNamed, ...flags }: KubeconfigFlags & Door
   };
 }
 
-async function mergeInto(path: string, entry: KubeconfigEntry, { keepCurrent }: KubeconfigFlags): Promise<void> {
+/** A kind that the user may list: an administrator nodes, another user most likely only what namespaces hold. */
+function firstKind({ options: { cert } }: Context): string {
+  if (cert === undefined) return 'pods';
+  try {
+    return new X509Certificate(cert).subject.split('\n').includes('O=system:masters') ? 'nodes' : 'pods';
+  } catch {
+    // No certificate, which the server tells better.
+    return 'pods';
+  }
+}
+
+interface MergeFlags {
+  readonly keepCurrent?: boolean;
+  /** The kind that the command to try gets. */
+  readonly what: string;
+}
+
+async function mergeInto(path: string, entry: KubeconfigEntry, { keepCurrent, what }: MergeFlags): Promise<void> {
   await changeKubeconfig(path, (text) => mergeKubeconfig(text, entry, { path, use: !keepCurrent }));
   const flags = [...(isReadByKubectl(path) ? [] : ['--kubeconfig', path]), ...(keepCurrent ? ['--context', entry.name] : [])];
   const use = keepCurrent ? 'the context in use is as before' : 'it is the context in use';
   process.stdout.write(
-    `context "${entry.name}" written to ${path}; ${use}\ntry it: ${['kubectl', ...flags, 'get', 'nodes'].join(' ')}\n`,
+    `context "${entry.name}" written to ${path}; ${use}\ntry it: ${['kubectl', ...flags, 'get', what].join(' ')}\n`,
   );
 }
 
 /** A file that has anything else than this entry is not overwritten. */
-async function writeAlone(path: string, entry: KubeconfigEntry): Promise<void> {
+async function writeAlone(path: string, entry: KubeconfigEntry, what: string): Promise<void> {
   await changeKubeconfig(path, (text) => {
     const known = readKubeconfig(text, path);
     const others = Object.values(known ?? {}).some((list) => list.some(({ name }) => name !== entry.name));
     if (others) throw badRequest(`${path} has other contexts; nothing was changed: --merge ${path} adds to it`);
     return mergeKubeconfig('', entry, { path, use: true });
   });
-  process.stdout.write(`context "${entry.name}" written to ${path}\ntry it: kubectl --kubeconfig ${path} get nodes\n`);
+  process.stdout.write(`context "${entry.name}" written to ${path}\ntry it: kubectl --kubeconfig ${path} get ${what}\n`);
 }

@@ -158,6 +158,14 @@ it.each([
   expect(await refusal('kubeconfig', ...words)).toContain(message);
 });
 
+it('proposes a command that a user may run who is no administrator', async () => {
+  await ok('create', 'user', 'anna', '--clusterrole=view');
+  const file = join(line.folder, 'annas');
+  const tried = `try it: kubectl --kubeconfig ${file} get pods\n`;
+  expect(await ok('--context', 'anna', 'kubeconfig', '-o', file)).toContain(tried);
+  expect(await ok('--context', 'anna', 'kubeconfig', '--merge', file)).toContain(tried);
+});
+
 it('says so where the server does not serve kubectl', async () => {
   const off = await startServer();
   await upsertContext({ name: 'off', options: off.admin, use: false });
