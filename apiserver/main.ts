@@ -45,7 +45,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
   const { storage } = store;
   const { log, metrics = new MetricsRegistry() } = options;
   const served = createServerRegistry(options, storage, metrics);
-  const { registry, caches, allocator, policies, webhookTargets, addKind, removeKind } = served;
+  const { registry, caches, allocator, policies, webhookTargets } = served;
   const sums = new NodeSums(registry.store('Pod').cache);
   const tokens = new BootstrapTokens(registry.store('Secret').cache, () => new Date());
   const endStorage = measureStorage(metrics, storage);
@@ -58,7 +58,7 @@ async function serve(options: ServerOptions, store: OpenedStore, pki: ServerPki,
     for (const each of [sums, tokens, policies]) each?.observe();
     loops.push(feed.ended, ...runLoops({ ...options, metrics }, { registry, pki }, inner.signal));
     loops.push(...(await keepStandingObjects({ registry, allocator }, options, inner.signal)));
-    const groups = await startGroups({ registry, addKind, removeKind, targetOf: webhookTargets.of }, options, inner.signal);
+    const groups = await startGroups({ ...served, targetOf: webhookTargets.of, metrics }, options, inner.signal);
     loops.push(...groups.ended, runAggregation(registry, log, inner.signal), rewriteSecrets(store, log, inner.signal));
     await listenUntil({
       options: { ...options, metrics },

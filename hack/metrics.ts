@@ -6,6 +6,7 @@ import { namesMetrics } from '../agent/names/metrics.ts';
 import { policyMetrics } from '../agent/network-policy/metrics.ts';
 import type { MetricDefinition, MetricTable } from '../api/metrics/index.ts';
 import { webhookMetrics } from '../apiserver/admission/webhooks/webhook-metrics.ts';
+import { conversionMetrics } from '../apiserver/custom/conversion/conversion-metrics.ts';
 import { apiserverMetrics } from '../apiserver/metrics.ts';
 import { workQueueMetrics } from '../client/work-queue/metrics.ts';
 import { processMetrics } from '../host/metrics/process.ts';
@@ -33,6 +34,7 @@ disabled controller) are left out.
 export const metricTables: readonly { readonly title: string; readonly table: MetricTable }[] = [
   { title: 'API server', table: apiserverMetrics },
   { title: 'API server: admission webhooks', table: webhookMetrics },
+  { title: 'API server: conversion webhooks', table: conversionMetrics },
   { title: 'Scheduler', table: schedulerMetrics },
   { title: 'Controllers and other work queues', table: workQueueMetrics },
   { title: 'Agent', table: agentMetrics },

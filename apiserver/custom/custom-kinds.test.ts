@@ -53,13 +53,14 @@ async function changeDefinition(json: JsonObject): Promise<void> {
 }
 
 async function start(more: Partial<CustomKindsOptions> = {}): Promise<() => Promise<void>> {
-  server = createServerRegistry({ log }, storage, new MetricsRegistry());
+  const metrics = new MetricsRegistry();
+  server = createServerRegistry({ log }, storage, metrics);
   await new Promise<void>((resolve, reject) => {
     runFeed({ storage, caches: server.caches, log }, resolve, stopping.signal).catch(reject);
   });
   const { registry, addKind, removeKind } = server;
   const targetOf = server.webhookTargets.of;
-  const options = { registry, log, now: () => new Date(0), targetOf, addKind, removeKind, ...more };
+  const options = { registry, log, now: () => new Date(0), targetOf, addKind, removeKind, metrics, ...more };
   return new CustomKinds(options).begin(stopping.signal);
 }
 

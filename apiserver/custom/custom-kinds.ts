@@ -7,6 +7,7 @@ import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import { finalizers } from '../../api/meta/well-known.ts';
+import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { TargetOf } from '../admission/webhooks/webhook-table.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import type { KindStore } from '../registry/kind-store.ts';
@@ -16,6 +17,7 @@ import type { StoredVersions } from '../registry/stored-versions.ts';
 import { type StorageClock, systemStorageClock } from '../storage/clock.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
 import { ObjectCompleter, storedForm } from './complete-objects.ts';
+import { ConversionMeter } from './conversion/conversion-metrics.ts';
 import { KindVersions } from './conversion/kind-versions.ts';
 import { readSchema } from './definition-admission.ts';
 import { DefinitionTable } from './definition-table.ts';
@@ -32,6 +34,7 @@ export interface CustomKindsOptions {
   readonly clock?: StorageClock;
   /** How conversion webhooks are reached. */
   readonly targetOf: TargetOf;
+  readonly metrics: MetricsRegistry;
   /** Serves a kind whose objects are stored so. */
   addKind(kind: Kind, versions?: StoredVersions): Promise<void>;
   removeKind(kind: Kind): Promise<void>;
@@ -61,6 +64,7 @@ const longestRetryMs = 60_000;
 export class CustomKinds {
   readonly #options: CustomKindsOptions;
   readonly #definitions: KindStore;
+  readonly #meter: ConversionMeter;
   readonly #table = new DefinitionTable();
   readonly #versions = new Map<string, KindVersions>();
   readonly #served = new Map<string, Served>();
@@ -79,6 +83,7 @@ export class CustomKinds {
     this.#options = options;
     this.#clock = options.clock ?? systemStorageClock;
     this.#definitions = options.registry.store('CustomResourceDefinition');
+    this.#meter = new ConversionMeter(options.metrics);
   }
 
   /**
@@ -235,7 +240,8 @@ export class CustomKinds {
 
   /** How the objects of a definition are stored now. */
   #versionsOf(name: string, definition: CustomResourceDefinition, kinds: ReadonlyMap<string, Kind>): StoredVersions | undefined {
-    const known = this.#versions.get(name) ?? new KindVersions(this.#options.targetOf);
+    const { targetOf } = this.#options;
+    const known = this.#versions.get(name) ?? new KindVersions({ targetOf, meter: this.#meter, definition: name });
     this.#versions.set(name, known);
     return known.of(definition, (apiVersion) => kinds.get(apiVersion));
   }

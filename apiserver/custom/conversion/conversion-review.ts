@@ -8,6 +8,7 @@ import { equalValues } from '../../../api/meta/equal.ts';
 import { isTooDeep, tooDeepText } from '../../../api/meta/json-depth.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../api/meta/merge-patch.ts';
 import { WebhookFailure } from '../../admission/webhooks/review.ts';
+import type { ConversionFailureType } from './conversion-metrics.ts';
 
 // ConversionReview of apiextensions.k8s.io: what a conversion webhook is asked, and what it answers. Pure.
 
@@ -28,6 +29,16 @@ export interface Review {
   readonly objects: readonly Convertible[];
 }
 
+/** A conversion webhook answered, but not with what it was asked for. */
+export class UnusableReview extends WebhookFailure {
+  readonly type: ConversionFailureType;
+
+  constructor(type: ConversionFailureType, message: string) {
+    super(message);
+    this.type = type;
+  }
+}
+
 const MESSAGE_CHARACTERS = 4_096;
 
 /** The first of the versions of ConversionReview that both sides speak. */
@@ -41,21 +52,25 @@ export function reviewText({ uid, version, desired, objects }: Review): string {
   return JSON.stringify({ kind: 'ConversionReview', apiVersion: `apiextensions.k8s.io/${version}`, request });
 }
 
-/** The converted objects, in order. Throws WebhookFailure; its message goes on from "conversion webhook for X". */
+/** The converted objects, in order. Throws UnusableReview; its message goes on from "conversion webhook for X". */
 export function readReview(text: string, review: Review): readonly ApiObject[] {
   const { objects, desired } = review;
   const converted = convertedObjects(text, review);
   if (converted.length !== objects.length)
-    throw new WebhookFailure(`returned ${converted.length} objects, expected ${objects.length}`);
+    throw new UnusableReview(
+      'conversion_webhook_partial_response_failure',
+      `returned ${converted.length} objects, expected ${objects.length}`,
+    );
+  const invalid = 'conversion_webhook_invalid_converted_object_failure';
   return objects.map((original, index) => {
     const what = objects.length === 1 ? 'invalid object at index 0' : `invalid converted object at index ${index}`;
-    return readObject(original, converted[index], desired, (why) => new WebhookFailure(`returned ${what}: ${why}`));
+    return readObject(original, converted[index], desired, (why) => new UnusableReview(invalid, `returned ${what}: ${why}`));
   });
 }
 
 function convertedObjects(text: string, { uid, version }: Review): readonly Json[] {
   const wrong = (why: string): never => {
-    throw new WebhookFailure(`failed: ${cut(why)}`);
+    throw new UnusableReview('conversion_webhook_malformed_response_failure', `failed: ${cut(why)}`);
   };
   let answer: unknown;
   try {

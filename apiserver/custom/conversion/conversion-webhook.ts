@@ -5,7 +5,8 @@ import type { ApiObject } from '../../../api/kinds/kind.ts';
 import { WebhookFailure } from '../../admission/webhooks/review.ts';
 import { WebhookClient } from '../../admission/webhooks/webhook-client.ts';
 import type { TargetOf } from '../../admission/webhooks/webhook-table.ts';
-import { type Convertible, readReview, reviewText, reviewVersion } from './conversion-review.ts';
+import type { ConversionFailureType, ConversionMeter } from './conversion-metrics.ts';
+import { type Convertible, readReview, reviewText, reviewVersion, UnusableReview } from './conversion-review.ts';
 
 /** Kubernetes' bound of a call. */
 const TIMEOUT_MS = 30_000;
@@ -18,26 +19,41 @@ export interface Converter {
   convert(objects: readonly Convertible[], desired: string): Promise<readonly ApiObject[]>;
 }
 
+/** How a conversion webhook is reached, and what measures it. */
+export interface ConversionDeps {
+  readonly targetOf: TargetOf;
+  readonly meter: ConversionMeter;
+  /** The name of the definition. */
+  readonly definition: string;
+}
+
 /** The conversion webhook of one definition. Its connections are opened with the first call. */
 export class ConversionWebhook implements Converter {
   readonly webhook: WebhookConversion;
-  readonly #targetOf: TargetOf;
+  readonly #deps: ConversionDeps;
   #client: WebhookClient | undefined;
 
-  constructor(webhook: WebhookConversion, targetOf: TargetOf) {
+  constructor(webhook: WebhookConversion, deps: ConversionDeps) {
     this.webhook = webhook;
-    this.#targetOf = targetOf;
+    this.#deps = deps;
   }
 
   async convert(objects: readonly Convertible[], desired: string): Promise<readonly ApiObject[]> {
     const { clientConfig = {}, conversionReviewVersions = [] } = this.webhook;
     const review = { uid: randomUUID(), version: reviewVersion(conversionReviewVersions), desired, objects };
+    const began = performance.now();
+    let failure: ConversionFailureType | undefined;
     try {
-      this.#client ??= new WebhookClient(this.#targetOf(clientConfig), { mostBytes: MOST_BYTES, prefix: 'failed: ' });
+      this.#client ??= new WebhookClient(this.#deps.targetOf(clientConfig), { mostBytes: MOST_BYTES, prefix: 'failed: ' });
       return readReview(await this.#client.call(() => reviewText(review), TIMEOUT_MS), review);
     } catch (error) {
+      failure = error instanceof UnusableReview ? error.type : 'conversion_webhook_call_failure';
       if (!(error instanceof WebhookFailure)) throw error;
       throw conversionError(objects[0]!, error);
+    } finally {
+      const { definition, meter } = this.#deps;
+      const seconds = (performance.now() - began) / 1_000;
+      meter.called({ definition, from: objects[0]?.apiVersion ?? '', to: desired, seconds, failure });
     }
   }
 

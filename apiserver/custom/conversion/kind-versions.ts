@@ -2,19 +2,18 @@ import type { CustomResourceDefinition } from '../../../api/generated/types.ts';
 import { storageVersionOf } from '../../../api/kinds/custom-resource-definition/meaning.ts';
 import type { Kind } from '../../../api/kinds/kind.ts';
 import { equalValues } from '../../../api/meta/equal.ts';
-import type { TargetOf } from '../../admission/webhooks/webhook-table.ts';
 import type { StoredVersions } from '../../registry/stored-versions.ts';
-import { ConversionWebhook } from './conversion-webhook.ts';
+import { type ConversionDeps, ConversionWebhook } from './conversion-webhook.ts';
 import { VersionedObjects } from './versioned-objects.ts';
 
 /** The versions of one definition as it changes: what was converted, and the connections, outlive what is the same. */
 export class KindVersions {
-  readonly #targetOf: TargetOf;
+  readonly #deps: ConversionDeps;
   #webhook: ConversionWebhook | undefined;
   #known: { readonly spec: object; readonly unmarked: string; readonly objects: VersionedObjects } | undefined;
 
-  constructor(targetOf: TargetOf) {
-    this.#targetOf = targetOf;
+  constructor(deps: ConversionDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -55,6 +54,6 @@ export class KindVersions {
     const webhook = conversion?.strategy === 'Webhook' ? (conversion.webhook ?? {}) : undefined;
     if (webhook && this.#webhook && equalValues(webhook, this.#webhook.webhook)) return;
     this.#webhook?.close();
-    this.#webhook = webhook && new ConversionWebhook(webhook, this.#targetOf);
+    this.#webhook = webhook && new ConversionWebhook(webhook, this.#deps);
   }
 }
