@@ -37,7 +37,7 @@ function assemble(wiring: Wiring, signal: AbortSignal) {
   const holder = holderIdentity(ports.inventory.nodeInfo.machineID ?? '', nodeDir);
   const facts = holderFacts(wiring.dataDir);
   const node = createNodeView(client.nodes, nodeName);
-  const lease = createNodeLease({ client: client.leases, nodeName, node: node.last, holder, facts, clock, logger });
+  const lease = createNodeLease({ client: client.leases, nodeName, node, holder, facts, clock, logger });
   const objects = createObjectSource({
     ...{ configMaps: client.configMaps, secrets: client.secrets, clock },
     authorities: () => wiring.held?.current().ca ?? wiring.authorities,

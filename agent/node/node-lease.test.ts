@@ -1,20 +1,31 @@
 import { describe, expect, it } from 'vitest';
-import { unavailable } from '../../api/errors/index.ts';
+import { notFound, unavailable } from '../../api/errors/index.ts';
 import type { Lease, Node } from '../../api/generated/types.ts';
 import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
 import { createFakeResourceClient } from '../../test/fakes/fake-resource-client.ts';
 import { createNodeLease, NodeNameTakenError } from './node-lease.ts';
+import type { NodeView } from './node-view.ts';
 
 type Client = ReturnType<typeof createFakeResourceClient<Lease>>;
 
+/** A Node that is as the agent has seen it last. */
+function viewOf(node: () => Node | undefined): Pick<NodeView, 'last' | 'read'> {
+  const read = async () => {
+    const found = node();
+    if (!found) throw notFound({ kind: 'Node', name: 'n1' });
+    return found;
+  };
+  return { last: node, read };
+}
+
 /** Process 7 of a machine called as its holder. */
-function leaseOf(holder: string, client: Client, clock: ReturnType<typeof createFakeClock>, node?: () => Node | undefined) {
+function leaseOf(holder: string, client: Client, clock: ReturnType<typeof createFakeClock>, node = viewOf(() => undefined)) {
   const facts = { host: holder, dataDir: '/d', pid: 7 };
   return createNodeLease({
     client,
     nodeName: 'n1',
-    node: node ?? (() => undefined),
+    node,
     holder,
     facts,
     clock,
@@ -22,7 +33,7 @@ function leaseOf(holder: string, client: Client, clock: ReturnType<typeof create
   });
 }
 
-async function setup(node?: () => Node | undefined) {
+async function setup(node?: Pick<NodeView, 'last' | 'read'>) {
   const clock = createFakeClock();
   const client = createFakeResourceClient<Lease>({ kind: 'Lease' });
   const lease = leaseOf('me', client, clock, node);
@@ -64,7 +75,7 @@ describe("the node's lease", () => {
 describe("the owner of the node's lease", () => {
   it('is the Node from the first renewal after its registration on, and the new one when it was made again', async () => {
     let node: Node | undefined;
-    const { clock, client, end } = await setup(() => node);
+    const { clock, client, end } = await setup(viewOf(() => node));
     const owners = () => client.stored('kube-node-lease/n1')?.metadata?.ownerReferences;
     await clock.advance(10_000);
     expect(owners()).toBeUndefined();
@@ -80,6 +91,30 @@ describe("the owner of the node's lease", () => {
     node = { metadata: { name: 'n1', uid: 'second' } };
     await clock.advance(20_000);
     expect(owners()).toEqual([other, { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'second' }]);
+    await end();
+  });
+});
+
+describe('a lease that has gone with its Node', () => {
+  it('is made again with the renewal that finds it gone, and does not name the Node that was deleted', async () => {
+    let now: Node | undefined = { metadata: { name: 'n1', uid: 'first' } };
+    let last = now;
+    const { clock, client, end } = await setup({ ...viewOf(() => now), last: () => last });
+    const stored = () => client.stored('kube-node-lease/n1')?.metadata;
+    await clock.advance(10_000);
+    expect(stored()?.ownerReferences).toMatchObject([{ uid: 'first' }]);
+    now = undefined;
+    client.remove('kube-node-lease/n1');
+    await clock.advance(10_000);
+    expect([stored() !== undefined, stored()?.ownerReferences]).toEqual([true, undefined]);
+    await clock.advance(20_000);
+    expect(stored()?.ownerReferences).toBeUndefined();
+    now = { metadata: { name: 'n1', uid: 'second' } };
+    await clock.advance(10_000);
+    expect(stored()?.ownerReferences).toMatchObject([{ uid: 'second' }]);
+    last = now;
+    await clock.advance(10_000);
+    expect(stored()?.ownerReferences).toMatchObject([{ uid: 'second' }]);
     await end();
   });
 });

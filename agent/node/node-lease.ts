@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
-import type { Lease, Node, ObjectMeta } from '../../api/generated/types.ts';
+import type { Lease, ObjectMeta } from '../../api/generated/types.ts';
 import { timestamp } from '../../api/meta/time.ts';
 import { annotations, namespaces } from '../../api/meta/well-known.ts';
 import { type BackoffOptions, createBackoff } from '../../client/backoff.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { ResourceClient } from '../../client/services/resource-client.ts';
+import type { NodeView } from './node-view.ts';
 
 /**
  * Another agent goes by this name and is alive: two of them would fight over every pod. `holder` says which,
@@ -62,8 +63,8 @@ function holderOf(lease: Lease): string {
 export interface NodeLeaseOptions {
   readonly client: Pick<ResourceClient<Lease>, 'create' | 'get' | 'update'>;
   readonly nodeName: string;
-  /** The Node as it was last seen; undefined before it is registered, which the lease comes before. */
-  readonly node: () => Node | undefined;
+  /** There is none before it is registered, which the lease comes before. */
+  readonly node: Pick<NodeView, 'last' | 'read'>;
   readonly holder: string;
   readonly facts: HolderFacts;
   readonly clock: Clock;
@@ -201,11 +202,18 @@ class RenewedLease implements NodeLease {
     this.#contested = false;
   }
 
-  /** With the Node as its owner, as of a kubelet's, so that the lease goes with it. */
-  #owned(metadata: ObjectMeta = {}): ObjectMeta {
-    const { uid, name } = this.#options.node()?.metadata ?? {};
+  /**
+   * With the Node as its owner, as of a kubelet's, so that the lease goes with it. The Node is read before it is named:
+   * one that was deleted would take the lease with it again and again, until the agent registers anew.
+   */
+  async #owned(metadata: ObjectMeta = {}): Promise<ObjectMeta> {
+    const { node } = this.#options;
+    const owners = metadata.ownerReferences ?? [];
+    const last = node.last()?.metadata?.uid;
+    if (!last || owners.some(({ kind, uid }) => kind === 'Node' && uid === last)) return metadata;
+    const { uid, name } = (await node.read().catch(() => undefined))?.metadata ?? {};
     if (!uid || !name) return metadata;
-    const others = (metadata.ownerReferences ?? []).filter((each) => each.kind !== 'Node');
+    const others = owners.filter(({ kind }) => kind !== 'Node');
     return { ...metadata, ownerReferences: [...others, { apiVersion: 'v1', kind: 'Node', name, uid }] };
   }
 
@@ -216,14 +224,15 @@ class RenewedLease implements NodeLease {
       if (lease === undefined) this.#held = await this.#take(undefined);
       else {
         const spec = { ...lease.spec, renewTime: timestamp(new Date(clock.now())) };
-        this.#held = await client.update({ ...lease, metadata: this.#owned(lease.metadata), spec });
+        this.#held = await client.update({ ...lease, metadata: await this.#owned(lease.metadata), spec });
       }
     } catch (error) {
       this.#held = undefined;
       if (!isConflict(error) && !isNotFound(error) && !isAlreadyExists(error)) throw error;
       const now = await this.#find();
       if (now?.spec?.holderIdentity !== undefined && !this.#isOwn(now)) throw new NodeNameTakenError(nodeName, holderOf(now));
-      this.#held = now;
+      // A lease that went with its Node is made again at once: to the controllers the silence has begun.
+      this.#held = now ?? (await this.#take(undefined));
     }
   }
 }
