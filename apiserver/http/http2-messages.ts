@@ -7,8 +7,9 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 
-// What Node makes of each stream of HTTP/2 for the sake of HTTP/1.1 is a tenth of a small read, most of it listeners
-// for what this door never asks. These are the same to the door, and listen for the stream's end alone.
+// What Node makes of each stream of HTTP/2 to look like HTTP/1.1 takes a tenth of a small read, most of it listeners
+// and buffers for what this door never asks. These are the same to the door, and listen for little but the end of the
+// stream.
 
 type Stream = ServerHttp2Stream & { readonly headRequest?: boolean };
 
