@@ -158,6 +158,34 @@ describe('rules of users that name the other version only', () => {
   });
 });
 
+describe('a policy whose objects the webhook does not convert', () => {
+  it.each(['Fail', 'Ignore'])('decides by its failurePolicy %s, and asks for it once with another', async (failurePolicy) => {
+    const { objects } = server.client;
+    const resourceRules = [
+      { operations: ['CREATE'], apiGroups: ['stable.example.com'], apiVersions: ['v1'], resources: ['places'] },
+    ];
+    for (const name of ['one', 'two']) {
+      const spec = { failurePolicy, matchConstraints: { resourceRules }, validations: [{ expression: 'true' }] };
+      await objects.create('ValidatingAdmissionPolicy', { metadata: { name }, spec });
+      const bound = { policyName: name, validationActions: ['Deny'] };
+      await objects.create('ValidatingAdmissionPolicyBinding', { metadata: { name }, spec: bound });
+    }
+    hook.use(({ uid }) => ({ uid, result: { status: 'Failure', message: 'no room' } }));
+    const before = hook.asked().length;
+    const created = objects.create(v2, place('v2', 'unseen', { host: 'a', port: '1' })).catch((error: Error) => error.message);
+    if (failurePolicy === 'Ignore') expect(await created).toMatchObject({ host: 'a' });
+    else
+      expect(await created).toContain(
+        'denied request: failed to configure binding: failed to convert object version: conversion webhook for stable.example.com/v2',
+      );
+    expect(hook.asked().length - before).toBe(1);
+    for (const name of ['one', 'two']) {
+      await objects.delete('ValidatingAdmissionPolicyBinding', { name });
+      await objects.delete('ValidatingAdmissionPolicy', { name });
+    }
+  });
+});
+
 describe('objects of several stored versions', () => {
   it('are listed, selected and watched in one, and the definition says which are stored', async () => {
     const { objects } = server.client;

@@ -1,3 +1,4 @@
+import { asApiError } from '../../../api/errors/index.ts';
 import type { ValidatingAdmissionPolicyBinding } from '../../../api/generated/types.ts';
 import { kindId } from '../../../api/kinds/index.ts';
 import { createLru } from '../../../api/meta/lru.ts';
@@ -26,7 +27,7 @@ interface Judging {
   readonly engine: PolicyEngine;
   readonly attributes: AdmissionAttributes;
   /** By the apiVersion that a policy names. */
-  readonly objects: Map<string, RequestObjects>;
+  readonly objects: Map<string, Promise<RequestObjects>>;
   readonly budget: Scope['budget'];
   readonly outcome: Outcome;
 }
@@ -119,9 +120,13 @@ export class Policies implements DynamicRules {
         )
       : NO_PARAMS;
     if ('error' in params) return refuse('params_error', `failed to configure binding: ${params.error}`);
+    if (params.list.length === 0) return;
+    const inputs = await objectsIn(judging, version).catch(conversionFailure);
+    // As in Kubernetes, the policy says whether that refuses the request.
+    if ('failure' in inputs) return refuse('evaluation_error', `failed to configure binding: ${inputs.failure}`);
     for (const each of params.list) {
       const scope = {
-        inputs: await objectsIn(judging, version),
+        inputs,
         namespaceObject: this.#namespaceJson(judging.attributes),
         params: each,
         budget: judging.budget,
@@ -149,13 +154,20 @@ export class Policies implements DynamicRules {
   }
 }
 
-async function objectsIn({ objects, attributes }: Judging, version: string): Promise<RequestObjects> {
+/** Several policies wait once for the webhook that converts, whatever it does. */
+function objectsIn({ objects, attributes }: Judging, version: string): Promise<RequestObjects> {
   let known = objects.get(version);
   if (!known) {
-    known = new RequestObjects(await inVersion(attributes, version), { version });
+    known = inVersion(attributes, version).then((converted) => new RequestObjects(converted, { version }));
     objects.set(version, known);
   }
   return known;
+}
+
+function conversionFailure(error: unknown): { readonly failure: string } {
+  const known = asApiError(error);
+  if (!known) throw error;
+  return { failure: `failed to convert object version: ${known.message}` };
 }
 
 const NO_PARAMS: Params = { list: [undefined] };
