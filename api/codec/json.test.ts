@@ -264,6 +264,8 @@ it('reads integers or strings, and refuses everything else', () => {
   const port = (value: unknown): unknown => messageFromJson('berth.core.v1.TCPSocketAction', { port: value });
   expect([port(80), port('http')]).toEqual([{ port: { type: 0, intVal: 80 } }, { port: { type: 1, strVal: 'http' } }]);
   expect(() => port(1.5)).toThrow('port: wrong type: expected an integer or a string');
+  expect(() => port(2 ** 31)).toThrow('port: wrong type: expected an integer or a string');
+  expect(port(-(2 ** 31))).toEqual({ port: { type: 0, intVal: -(2 ** 31) } });
 });
 
 it('refuses a key that would change what the map is', () => {

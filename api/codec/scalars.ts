@@ -111,7 +111,8 @@ export const quantityCodec: ValueCodec = {
 export const intOrStringCodec: ValueCodec = {
   read: (json, at): IntOrString | undefined => {
     if (typeof json === 'string') return { type: 1, strVal: json };
-    if (typeof json === 'number' && Number.isInteger(json) && Math.abs(json) < 2 ** 31) return { type: 0, intVal: json + 0 };
+    if (typeof json === 'number' && Number.isInteger(json) && json >= -(2 ** 31) && json < 2 ** 31)
+      return { type: 0, intVal: json + 0 };
     return at.wrong('an integer or a string', json);
   },
   write: (value) => {
