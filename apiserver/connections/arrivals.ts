@@ -3,6 +3,7 @@ import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node
 import type { Socket } from 'node:net';
 import { flowOfConnection } from '../calls/identify.ts';
 import { type BucketOptions, TokenBuckets } from '../limits/token-buckets.ts';
+import { afterFrames } from './after-frames.ts';
 import { peerOf } from './connection-table.ts';
 import type { Refusals } from './refusals.ts';
 
@@ -68,6 +69,8 @@ export class Arrivals {
   readonly #options: ArrivalsOptions;
   readonly #arrivals = new Map<EventEmitter, Arrival>();
   readonly #resets = new WeakMap<ServerHttp2Session, TokenBuckets>();
+  /** Connections that are about to be destroyed for their resets. */
+  readonly #flooded = new WeakSet<ServerHttp2Session>();
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -140,9 +143,10 @@ export class Arrivals {
   #wasReset(session: ServerHttp2Session): void {
     const bucket = this.#resets.get(session) ?? new TokenBuckets(this.#options.limits.resets, this.#options.now);
     this.#resets.set(session, bucket);
-    if (session.destroyed || bucket.take('') === 0) return;
+    if (session.destroyed || this.#flooded.has(session) || bucket.take('') === 0) return;
+    this.#flooded.add(session);
     this.#options.refusals.note('reset-flood', peerOf(session.socket?.remoteAddress));
-    session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    destroySoon(session);
   }
 
   /**
@@ -163,9 +167,13 @@ export class Arrivals {
     if (!largest) return;
     this.#options.refusals.note(reason, addressOf(largest));
     for (const { source, connection } of [...this.#arrivals.values()]) if (connection === largest) this.#end(source);
-    if ('socket' in largest) largest.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    if ('socket' in largest) destroySoon(largest);
     else largest.destroy();
   }
+}
+
+function destroySoon(session: ServerHttp2Session): void {
+  afterFrames(() => session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM));
 }
 
 /** The session's socket is gone when it is. */

@@ -8,6 +8,7 @@ import { isIdentified } from '../calls/identify.ts';
 import { TokenBuckets } from '../limits/token-buckets.ts';
 import { splitListen } from '../listen-address.ts';
 import { apiserverMetrics } from '../metrics.ts';
+import { afterFrames } from './after-frames.ts';
 import { floodCodes, handshakeRefusal, plainAnswer } from './answers.ts';
 import { type Connection, type ConnectionLimits, ConnectionTable, defaultConnectionLimits, peerOf } from './connection-table.ts';
 import type { RefusalReason, Refusals } from './refusals.ts';
@@ -73,8 +74,13 @@ export class Incoming implements Connection {
   }
 
   close(): void {
-    this.session?.destroy();
-    this.socket.destroy();
+    const { session, socket } = this;
+    if (session)
+      afterFrames(() => {
+        session.destroy();
+        socket.destroy();
+      });
+    else socket.destroy();
   }
 }
 

@@ -146,4 +146,35 @@ describe('an answer of HTTP/2', () => {
     expect(await answered()).toMatchObject({ code: 200, text: 'all' });
     expect(await failed).toMatchObject({ code: 'ERR_STREAM_WRITE_AFTER_END' });
   });
+
+  it('is cut off within the events of another stream', async () => {
+    const answers: Http2Answer[] = [];
+    handler = (_, answer) => {
+      answer.on('close', () => {
+        for (const each of answers) each.destroy();
+      });
+      answers.push(answer);
+      answer.flushHeaders();
+    };
+    const streams = Array.from({ length: 4 }, () => client.request({ ':path': '/' }).on('error', () => {}));
+    await Promise.all(streams.map((each) => once(each, 'response')));
+    streams[0]?.close(8);
+    await Promise.all(streams.map((each) => each.closed || new Promise((resolve) => each.once('close', resolve))));
+    expect(streams.map((each) => each.rstCode)).toEqual([8, 2, 2, 2]);
+    expect(answers.map((each) => each.destroyed)).toEqual([true, true, true, true]);
+  });
+
+  it('that was cut off takes nothing more', async () => {
+    const failures: unknown[] = [];
+    handler = (_, answer) => {
+      answer.flushHeaders();
+      answer.destroy();
+      expect([answer.destroyed, answer.writable]).toEqual([true, false]);
+      answer.write('x', (error) => failures.push(error?.message));
+      answer.end('y');
+    };
+    const stream = client.request({ ':path': '/' }).on('error', () => {});
+    await new Promise((resolve) => stream.once('close', resolve));
+    expect([stream.rstCode, failures]).toEqual([2, ['the answer was cut off']]);
+  });
 });

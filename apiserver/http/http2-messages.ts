@@ -6,6 +6,7 @@ import {
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from 'node:http2';
+import { afterFrames } from '../connections/after-frames.ts';
 
 // What Node makes of each stream of HTTP/2 to look like HTTP/1.1 takes a tenth of a small read, most of it listeners
 // and buffers for what this door never asks. These are the same to the door, and listen for little but the end of the
@@ -57,6 +58,7 @@ export function Http2Request(
 }
 
 const ignore = (): void => {};
+const cutOff = (): Error => new Error('the answer was cut off');
 
 /**
  * An answer: what this door and node:stream's pipeline use of one of HTTP/1.1. Unlike Node's, it tells of its end also
@@ -69,6 +71,7 @@ export class Http2Answer extends EventEmitter {
   writableEnded = false;
   #headers: OutgoingHttpHeaders | undefined;
   #drains = false;
+  #isCut = false;
 
   constructor(stream: Stream) {
     super();
@@ -83,7 +86,7 @@ export class Http2Answer extends EventEmitter {
   }
 
   get destroyed(): boolean {
-    return this.stream.destroyed;
+    return this.#isCut || this.stream.destroyed;
   }
 
   get headersSent(): boolean {
@@ -91,7 +94,7 @@ export class Http2Answer extends EventEmitter {
   }
 
   get writable(): boolean {
-    return !this.writableEnded && !this.stream.destroyed;
+    return !this.writableEnded && !this.destroyed;
   }
 
   get writableFinished(): boolean {
@@ -118,7 +121,7 @@ export class Http2Answer extends EventEmitter {
   /** Nothing of an answer whose client has gone. */
   writeHead(code: number, headers?: OutgoingHttpHeaders): this {
     const { stream } = this;
-    if (stream.destroyed || stream.closed) return this;
+    if (this.destroyed || stream.closed) return this;
     this.statusCode = code;
     const all: OutgoingHttpHeaders = this.#headers ? { ...this.#headers, ...headers } : { ...headers };
     all[constants.HTTP2_HEADER_STATUS] = code;
@@ -132,14 +135,18 @@ export class Http2Answer extends EventEmitter {
 
   writeContinue(): void {
     const { stream } = this;
-    if (stream.headersSent || stream.destroyed || stream.closed) return;
+    if (stream.headersSent || this.destroyed || stream.closed) return;
     stream.additionalHeaders({ [constants.HTTP2_HEADER_STATUS]: constants.HTTP_STATUS_CONTINUE });
   }
 
   /** `done` gets the error of an answer that is over. */
   write(bytes: Uint8Array | string, done?: (error?: Error | null) => void): boolean {
-    this.flushHeaders();
     const { stream } = this;
+    if (this.#isCut) {
+      done?.(cutOff());
+      return false;
+    }
+    this.flushHeaders();
     const isTaken = stream.write(bytes, done);
     if (!isTaken && !this.#drains) {
       this.#drains = true;
@@ -153,7 +160,7 @@ export class Http2Answer extends EventEmitter {
     this.flushHeaders();
     this.writableEnded = true;
     const { stream } = this;
-    if (stream.destroyed) return this;
+    if (this.destroyed) return this;
     // Node ends the answer to a HEAD itself.
     if (bytes === undefined || stream.headRequest) stream.end();
     else stream.end(bytes);
@@ -166,6 +173,9 @@ export class Http2Answer extends EventEmitter {
    */
   destroy(error?: Error): void {
     const { stream } = this;
-    stream.destroy(error ?? (stream.writableFinished ? undefined : new Error('the answer was cut off')));
+    if (this.destroyed) return;
+    this.#isCut = true;
+    const reason = error ?? (stream.writableFinished ? undefined : cutOff());
+    afterFrames(() => stream.destroy(reason));
   }
 }

@@ -106,6 +106,21 @@ describe('what a broken connection leaves is not charged', () => {
     await expect.poll(() => charged(metrics)).toEqual(nothing);
     session.destroy();
   });
+
+  it('of watches over HTTP/2 that the client begins and resets without a pause', async () => {
+    const { ca, cert, key } = server.admin;
+    const session = connectHttp2(`https://${server.info.kubernetes}`, { ca, cert, key });
+    session.on('error', () => {});
+    const flood = async (): Promise<void> => {
+      while (!session.closed && !session.destroyed) {
+        const watch = session.request({ ':path': `${maps}?watch=1` });
+        watch.on('error', () => {}).on('response', () => watch.close(8));
+        await new Promise((resolve) => watch.once('close', resolve));
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, flood));
+    await expect.poll(() => charged(metrics)).toEqual(nothing);
+  });
 });
 
 describe('a request', () => {

@@ -2,6 +2,7 @@ import { constants } from 'node:http2';
 import { badRequest, failedPrecondition } from '../../../api/errors/index.ts';
 import type { ControlRequest, ServeRequest } from '../../../api/generated/types.ts';
 import { type Identity, isMaster, nodeNameOf } from '../../authn/identity.ts';
+import { afterFrames } from '../../connections/after-frames.ts';
 import { decodeStrictly } from '../../registry/decode.ts';
 import { fromStatus } from '../../tunnel/node-error.ts';
 import type { Tunnels } from '../../tunnel/tunnels.ts';
@@ -72,8 +73,12 @@ async function serve(tunnels: Tunnels, call: Duplex, context: CallContext): Prom
   if (!streamId) throw badRequest('the first frame of Serve must name the stream');
   await new Promise<void>((resolve, reject) => {
     const close = (isCut = false): void => {
-      if (isCut) http2StreamOf(call)?.close(constants.NGHTTP2_CANCEL);
-      resolve();
+      if (!isCut) resolve();
+      else
+        afterFrames(() => {
+          http2StreamOf(call)?.close(constants.NGHTTP2_CANCEL);
+          resolve();
+        });
     };
     const stream = { frames, send: (frame: Buffer) => send(call, frame, context.signal), close };
     context.signal.addEventListener('abort', () => resolve());
