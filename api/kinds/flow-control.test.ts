@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fromJson } from '../codec/json.ts';
 import type { JsonObject } from '../meta/merge-patch.ts';
+import { mandatoryFlowSchemas } from './flow-schema/mandatory.ts';
 import { type KindMap, type KindName, kindNamed } from './index.ts';
 import type { Kind } from './kind.ts';
 
@@ -59,9 +60,14 @@ describe('a FlowSchema', () => {
     ['paths that are none', urls('a', '/a//b', '/he*', '/a b'), [0, 1, 2, 3].map((i) => `${URLS}[${i}]`)],
   ])('is judged when it has %s', (_title, spec, expected) => expect(refused('FlowSchema', spec)).toEqual(expected));
 
-  it('has the precedence 1000 unless it says otherwise, and "exempt" may have 1', () => {
+  it('has the precedence 1000 unless it says otherwise', () => {
     expect(objectOf('FlowSchema', level).spec?.matchingPrecedence).toBe(1000);
-    expect(refused('FlowSchema', { ...level, matchingPrecedence: 1 }, 'exempt')).toEqual([]);
+  });
+
+  it.each(['exempt', 'catch-all'])('that is named "%s" has the spec that Kubernetes fixes, and no other', (name) => {
+    const fixed = mandatoryFlowSchemas[name] as JsonObject;
+    expect(refused('FlowSchema', fixed, name)).toEqual([]);
+    expect(refused('FlowSchema', { ...fixed, matchingPrecedence: 500 }, name)).toEqual(['spec']);
   });
 
   it('is shown with its level, and warns that it is only stored', () => {
@@ -107,7 +113,7 @@ describe('a PriorityLevelConfiguration', () => {
 
   it('is without limits if its name is "exempt", and only then', () => {
     expect(refused('PriorityLevelConfiguration', { type: 'Exempt', exempt: {} }, 'exempt')).toEqual([]);
-    expect(refused('PriorityLevelConfiguration', limited({}), 'exempt')).toEqual(['spec.type']);
+    expect(refused('PriorityLevelConfiguration', limited({}), 'exempt')).toEqual(['spec.type', 'spec']);
   });
 
   it("has Kubernetes' shares and queues unless it says otherwise, and shows them", () => {

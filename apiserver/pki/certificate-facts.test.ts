@@ -37,7 +37,11 @@ describe('what a certificate says', () => {
 
 describe('the library that makes certificates', () => {
   const library = '@peculiar/x509';
-  afterEach(() => vi.doUnmock(library));
+  // Other files have these modules, too.
+  afterEach(() => {
+    vi.doUnmock(library);
+    vi.resetModules();
+  });
 
   it('is not loaded for those that are there and good', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'berth-certificates-'));
