@@ -40,7 +40,7 @@ describe('the package that npm pack makes', () => {
   it('has the program, the library, the protos and nothing else', () => {
     const paths = packed.files.map(({ path }) => path);
     const known =
-      /^(bin\/(berth|berth-supervise|package\.json|README\.md)|dist\/program\/([\w.-]+\.js|package\.json|third-party-licenses\.txt)|dist\/(api|client|scheduler)\/.*\.(js|d\.ts)|proto\/.*\.(proto|md)|package\.json|LICENSE|README\.md|CHANGELOG\.md)$/;
+      /^(bin\/(berth|berth-supervise|package\.json|README\.md)|dist\/program\/([\w.-]+\.js|package\.json|third-party-licenses\.txt|build-id)|dist\/(api|client|scheduler)\/.*\.(js|d\.ts)|proto\/.*\.(proto|md)|package\.json|LICENSE|README\.md|CHANGELOG\.md)$/;
     expect(paths.filter((path) => !known.test(path))).toEqual([]);
     expect(paths.filter((path) => /\.test\.|(?<!\.d)\.ts$|(^|\/)node_modules\//.test(path))).toEqual([]);
     expect(paths).toEqual(
@@ -52,6 +52,7 @@ describe('the package that npm pack makes', () => {
         'dist/program/verify-child.js',
         'dist/program/names-worker.js',
         'dist/program/third-party-licenses.txt',
+        'dist/program/build-id',
         'dist/client/index.js',
         'dist/client/index.d.ts',
         'dist/scheduler/index.d.ts',
