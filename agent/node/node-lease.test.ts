@@ -174,6 +174,27 @@ describe('a node name that another agent holds', () => {
     expect(again.isContested()).toBe(false);
   });
 
+  it('ends the agent that held it before, when that returns from an outage of more than 40 s', async () => {
+    const clock = createFakeClock();
+    const client = createFakeResourceClient<Lease>({ kind: 'Lease' });
+    const stop = new AbortController();
+    // Its own way to the server is cut.
+    const cut: Client = { ...client };
+    const first = leaseOf('first', cut, clock);
+    await first.acquire(stop.signal);
+    const outcome = first.run(stop.signal).catch((error: unknown) => error);
+    const outage = setOutage(cut);
+    const taken = leaseOf('me', client, clock).acquire(stop.signal);
+    await clock.advance(45_000);
+    await taken;
+    const before = client.stored('kube-node-lease/n1');
+    outage.end();
+    await clock.advance(5_000);
+    stop.abort();
+    expect(await outcome).toBeInstanceOf(NodeNameTakenError);
+    expect(client.stored('kube-node-lease/n1')).toEqual(before);
+  });
+
   it('is taken back at once by the same holder', async () => {
     const { client, clock, stop, outcome } = await contend();
     await leaseOf('other', client, clock).acquire(stop.signal);

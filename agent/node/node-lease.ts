@@ -63,7 +63,7 @@ function holderOf(lease: Lease): string {
 export interface NodeLeaseOptions {
   readonly client: Pick<ResourceClient<Lease>, 'create' | 'get' | 'update'>;
   readonly nodeName: string;
-  /** There is none before it is registered, which the lease comes before. */
+  /** The agent's Node. It is registered after the lease was acquired. */
   readonly node: Pick<NodeView, 'last' | 'read'>;
   readonly holder: string;
   readonly facts: HolderFacts;
@@ -155,6 +155,11 @@ class RenewedLease implements NodeLease {
     return identityIn(lease, this.#options.nodeName) === this.#options.holder;
   }
 
+  /** Whether another agent holds it, or did when it was last alive. */
+  #isForeign(lease: Lease): boolean {
+    return Boolean(lease.spec?.holderIdentity) && !this.#isOwn(lease);
+  }
+
   async #find(): Promise<Lease | undefined> {
     try {
       return await this.#options.client.get(this.#key);
@@ -195,7 +200,7 @@ class RenewedLease implements NodeLease {
 
   async #acquireOnce(signal: AbortSignal): Promise<void> {
     const found = await this.#find();
-    const foreign = found !== undefined && Boolean(found.spec?.holderIdentity) && !this.#isOwn(found);
+    const foreign = found !== undefined && this.#isForeign(found);
     this.#contested = foreign;
     const target = foreign ? await this.#waitForSilence(found, signal) : found;
     if (!signal.aborted) this.#held = await this.#take(target);
@@ -218,21 +223,28 @@ class RenewedLease implements NodeLease {
   }
 
   async #renew(): Promise<void> {
-    const { client, clock, nodeName } = this.#options;
-    const lease = this.#held ?? (await this.#find());
     try {
-      if (lease === undefined) this.#held = await this.#take(undefined);
-      else {
-        const spec = { ...lease.spec, renewTime: timestamp(new Date(clock.now())) };
-        this.#held = await client.update({ ...lease, metadata: await this.#owned(lease.metadata), spec });
-      }
+      this.#held = this.#held ? await this.#renewed(this.#held) : await this.#takeBack();
     } catch (error) {
       this.#held = undefined;
       if (!isConflict(error) && !isNotFound(error) && !isAlreadyExists(error)) throw error;
-      const now = await this.#find();
-      if (now?.spec?.holderIdentity !== undefined && !this.#isOwn(now)) throw new NodeNameTakenError(nodeName, holderOf(now));
-      // A lease that went with its Node is made again at once: to the controllers the silence has begun.
-      this.#held = now ?? (await this.#take(undefined));
+      this.#held = await this.#takeBack();
     }
+  }
+
+  async #renewed(lease: Lease): Promise<Lease> {
+    const { client, clock } = this.#options;
+    const spec = { ...lease.spec, renewTime: timestamp(new Date(clock.now())) };
+    return client.update({ ...lease, metadata: await this.#owned(lease.metadata), spec });
+  }
+
+  /**
+   * After a failed renewal. Throws NodeNameTakenError when another agent has taken the lease meanwhile. A lease that
+   * went with its Node is made again at once, because to the controllers the silence has begun.
+   */
+  async #takeBack(): Promise<Lease> {
+    const found = await this.#find();
+    if (found !== undefined && this.#isForeign(found)) throw new NodeNameTakenError(this.#options.nodeName, holderOf(found));
+    return this.#take(found);
   }
 }
