@@ -6,7 +6,6 @@ import type { Command } from 'commander';
 import { shareCertificate } from '../../api/meta/authority.ts';
 import { drawingOn } from '../../cli/printers/terminal-guard.ts';
 import { ExitWith } from '../../cli/program/failure.ts';
-import { readRecord } from '../installation/installation-record.ts';
 import { defaultDataDir, installation } from '../paths.ts';
 import { listBerthProcesses } from '../processes/berth-processes.ts';
 import { stopAll } from '../processes/processes.ts';
@@ -101,8 +100,7 @@ export async function purgeAll(
   say: (text: string) => void,
 ): Promise<void> {
   const { purge } = await import('../../agent/main.ts');
-  // The context of a cluster that this machine has joined is a person's, not the installation's.
-  const authority = readRecord(scope.dataDir)?.joined === undefined ? readAuthority(scope.dataDir) : undefined;
+  const authority = ownAuthority(scope.dataDir);
   let failures = 0;
   for await (const { kind, what } of purge(scope)) {
     if (kind === 'failed') {
@@ -136,11 +134,16 @@ async function forgetContexts(authority: string, say: (text: string) => void): P
   }
 }
 
-function readAuthority(dataDir: string): string | undefined {
+/**
+ * The certificates of the installation's authority. Undefined without its key: the authority is another machine's,
+ * which this one joined or tried to join, and a context that trusts it is a person's.
+ */
+export function ownAuthority(dataDir: string): string | undefined {
+  const { pki } = installation(dataDir);
   try {
-    return readFileSync(join(installation(dataDir).pki, 'ca.crt'), 'utf8');
+    return existsSync(join(pki, 'ca.key')) ? readFileSync(join(pki, 'ca.crt'), 'utf8') : undefined;
   } catch {
-    // The installation never had a server: no context belongs to it.
+    // No server has started here: no context belongs to the installation.
     return undefined;
   }
 }
