@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +11,7 @@ import { serveNodeLogs } from './serve-node-logs.ts';
 
 let home: string;
 let folder: string;
+let server: Server;
 const large = 'a line of a log\n'.repeat(10_000);
 
 beforeAll(async () => {
@@ -25,8 +28,14 @@ beforeAll(async () => {
   await symlink('../logs-of-others', join(folder, 'outside-folder'));
   await symlink('loop', join(folder, 'loop'));
   execFileSync('mkfifo', [join(folder, 'pipe')]);
+  // As of a device without its driver, opening it fails.
+  server = createServer().listen(join(folder, 'socket'));
+  await once(server, 'listening');
 });
-afterAll(() => rm(home, { recursive: true, force: true }));
+afterAll(async () => {
+  server.close();
+  await rm(home, { recursive: true, force: true });
+});
 
 async function read(path: string, isHead = false) {
   const pieces: NodeLog[] = [];
@@ -66,6 +75,7 @@ describe('a file of the logs', () => {
     ['sub/../../logs-of-others/secret', 'INVALID_ARGUMENT'],
     ['a\0b', 'INVALID_ARGUMENT'],
     ['pipe', 'INVALID_ARGUMENT'],
+    ['socket', 'INVALID_ARGUMENT'],
     ['none', 'NOT_FOUND'],
     ['syslog/none', 'NOT_FOUND'],
     ['loop', 'NOT_FOUND'],
@@ -79,7 +89,7 @@ describe('a folder of the logs', () => {
   it('has its names in order, folders with a slash behind', async () => {
     const { names, isFolder } = await read('');
     expect(isFolder).toBe(true);
-    expect(names).toEqual(['empty', 'loop', 'outside', 'outside-folder', 'pipe', 'sub/', 'syslog']);
+    expect(names).toEqual(['empty', 'loop', 'outside', 'outside-folder', 'pipe', 'socket', 'sub/', 'syslog']);
     expect((await read('sub/')).names).toEqual(['b.log', 'inside']);
   });
 

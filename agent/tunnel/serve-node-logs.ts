@@ -31,7 +31,6 @@ export async function serveNodeLogs(
   try {
     const stats = await handle.stat();
     const isFolder = stats.isDirectory();
-    if (!isFolder && !stats.isFile()) throw badRequest(`"${path.slice(0, 200)}" is neither a file nor a folder`);
     const isWanted = !isHead && isFolder === (path === '' || path.endsWith('/'));
     if (!isWanted) await stream.write({ nodeLog: { isFolder } });
     else if (isFolder) await sendNames(handle, folder, stream);
@@ -41,19 +40,28 @@ export async function serveNodeLogs(
   }
 }
 
-/** Opened first and judged afterwards: the path may change in between, what is open does not. */
+/** Linux's open(2): only names a file, without its driver's part in it. node:fs does not have it. */
+const O_PATH = 0o10000000;
+
+/**
+ * Found first and judged afterwards: the path may change in between, what was found does not. Only then it is opened,
+ * because opening alone makes some devices act, such as a watchdog or a tape, and a pod may put one into the folder.
+ */
 async function openBelow(folder: string, parts: readonly string[]): Promise<FileHandle> {
   const root = await realpath(folder);
   const place = await realpath(join(root, ...parts));
   requireBelow(root, place);
-  // Without a writer a pipe would be waited for.
-  const handle = await open(place, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  const found = await open(place, O_PATH | constants.O_NOFOLLOW);
   try {
-    requireBelow(root, await readlink(`/proc/self/fd/${handle.fd}`));
-    return handle;
-  } catch (error) {
-    await handle.close();
-    throw error;
+    const itself = `/proc/self/fd/${found.fd}`;
+    requireBelow(root, await readlink(itself));
+    const stats = await found.stat();
+    if (!stats.isDirectory() && !stats.isFile())
+      throw badRequest(`"${parts.join('/').slice(0, 200)}" is neither a file nor a folder`);
+    // Nor is the holder of a lease on the file (fcntl) waited for.
+    return await open(itself, constants.O_RDONLY | constants.O_NONBLOCK);
+  } finally {
+    await found.close();
   }
 }
 
@@ -61,7 +69,7 @@ function requireBelow(root: string, place: string): void {
   if (place !== root && !place.startsWith(root + sep)) throw permissionDenied(`a link leads out of ${root}`);
 }
 
-const missingCodes = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO']);
+const missingCodes = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
 const asMissing = (error: unknown): boolean => missingCodes.has((error as NodeJS.ErrnoException).code ?? '');
 
 async function sendNames(handle: FileHandle, folder: string, stream: TunnelStream): Promise<void> {
