@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { linkSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -104,8 +105,8 @@ describe('a folder of the logs', () => {
 
   it('of more than 10,000 names is refused', async () => {
     await mkdir(join(folder, 'many'));
-    for (let i = 0; i <= 10_000; i += 500)
-      await Promise.all(Array.from({ length: 500 }, (_, j) => writeFile(join(folder, 'many', `${i + j}`), '')));
+    // Names of one file: making files takes ten times as long.
+    for (let i = 0; i <= 10_000; i++) linkSync(join(folder, 'empty'), join(folder, 'many', `${i}`));
     await expect(read('many/')).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
   });
 });
