@@ -58,7 +58,7 @@ async function openBelow(folder: string, parts: readonly string[]): Promise<File
     const stats = await found.stat();
     if (!stats.isDirectory() && !stats.isFile())
       throw badRequest(`"${parts.join('/').slice(0, 200)}" is neither a file nor a folder`);
-    // Nor is the holder of a lease on the file (fcntl) waited for.
+    // Fails at once where another process holds a lease on the file (fcntl), instead of waiting for it.
     return await open(itself, constants.O_RDONLY | constants.O_NONBLOCK);
   } finally {
     await found.close();

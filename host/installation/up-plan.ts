@@ -33,7 +33,7 @@ export function decideUp(running: Readonly<Record<ProcessName, Running>>, wish: 
   const { builds, ours } = wish;
   const versions = [...new Set(builds.map(({ version }) => version))];
   const isSame = versions.every((version) => version === ours.version);
-  // A program that has no build of its own cannot tell; one that does not tell its build is older than this.
+  // A program that runs from its sources has no build. Processes without one run from sources, or are older than ids.
   const isOtherBuild = isSame && ours.build !== '' && builds.some(({ build }) => build !== ours.build);
   if (wish.isUpgrade && (!isSame || isOtherBuild))
     return { kind: 'upgrade', from: isSame ? `another build of ${ours.version}` : versions.join(' and ') };

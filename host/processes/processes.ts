@@ -109,7 +109,7 @@ export function startSupervised(dataDir: string, name: ProcessName, args: readon
  */
 function spawnKeeper(name: ProcessName, command: readonly string[], adopted: number | undefined): void {
   const [program = '/bin/sh', ...args] = command;
-  // Not those of this process, which may be the other one.
+  // A server may start the keeper of its agent: the settings of the two differ.
   const allocator = allocatorSettings(name);
   const env = { ...process.env, ...allocator, BERTH_ADOPT: adopted === undefined ? '' : String(adopted) };
   spawn(program, args, { detached: true, stdio: 'ignore', cwd: '/', env }).unref();

@@ -16,10 +16,10 @@ export interface ServiceCommand {
 /**
  * One arena: the C library would give each thread of Node.js its own, and return little of their memory. Fixed
  * thresholds: by itself it raises both with the largest block that was freed, and the program's own text is one of
- * megabytes. What is as large gets pages of its own, which go back at once; messages of a server would cost it
- * processor time for that. An agent mostly reads little: Node.js takes a block of 64 KiB for each read and cuts it to
- * what came, and such cuttings, dropped only at the next collection, would spread what the agent keeps over three
- * times the memory. Streams that fill their blocks cost it 0.3 ms more for each megabyte.
+ * megabytes. Blocks from the threshold on get pages of their own, which go back at once; for the messages of a server
+ * that would cost processor time. An agent mostly reads little: Node.js takes a block of 64 KiB for each read and cuts
+ * it to what came. The rest, free only after the next collection, would spread what the agent keeps over three times
+ * the memory. Streams that fill their blocks cost it 0.3 ms more for each megabyte.
  */
 export function allocatorSettings(name: ProcessName): Record<string, string> {
   const { threshold, trim } = name === 'agent' ? { threshold: 64, trim: 128 } : { threshold: 1024, trim: 1024 };
