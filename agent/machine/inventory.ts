@@ -102,7 +102,8 @@ export function computeAddresses(facts: AddressFacts): NodeAddress[] {
 
 function readNodeInfo(root: string): NodeSystemInfo {
   const read = (path: string) => readSmallFile(join(root, path))?.trim();
-  const machineID = read('etc/machine-id') ?? read('var/lib/dbus/machine-id') ?? '';
+  // Images of machines have it empty.
+  const machineID = read('etc/machine-id') || read('var/lib/dbus/machine-id') || '';
   return {
     machineID,
     systemUUID: readHardwareId(root) || machineID,

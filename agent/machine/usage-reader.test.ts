@@ -312,6 +312,11 @@ describe('the inventory', () => {
       { 'var/lib/dbus/machine-id': 'b08dfa60\n', 'proc/cpuinfo': 'processor\t: 0\n' },
       { machineID: 'b08dfa60', systemUUID: 'b08dfa60' },
     ],
+    [
+      'the machine’s id elsewhere, where the usual file is empty',
+      { 'etc/machine-id': '\n', 'var/lib/dbus/machine-id': 'b08dfa60\n' },
+      { machineID: 'b08dfa60', systemUUID: 'b08dfa60' },
+    ],
     ['nothing of a machine without any', {}, { machineID: '', systemUUID: '', osImage: 'Linux' }],
   ])('takes %s for the system’s identity', async (_, files, expected) => {
     record(files);
