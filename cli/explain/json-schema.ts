@@ -2,6 +2,7 @@ import { messageType } from '../../api/codec/descriptors.ts';
 import { fieldTypeName, jsonFields, messageBelow } from '../../api/codec/json-fields.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
+import { membersOf } from './schema.ts';
 
 /** The structure of a definition's schema, which is written anew; all else is a rule or a text. */
 const structure: ReadonlySet<string> = new Set([
@@ -89,10 +90,6 @@ function memberSchemas(schema: JsonObject, isStructural: boolean): JsonObject {
     ...(required.length > 0 && { required }),
     ...(isStructural && isObject && !isOpen && { additionalProperties: false }),
   };
-}
-
-function membersOf({ properties }: JsonObject): JsonObject {
-  return isJsonObject(properties) ? properties : {};
 }
 
 const namesIn = (value: Json | undefined): string[] =>

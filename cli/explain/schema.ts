@@ -100,7 +100,8 @@ function fieldsOf(schema: JsonObject): [string, SchemaPlace][] {
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-function membersOf({ properties }: JsonObject): JsonObject {
+/** The fields that one level of a schema names, with their schemas. */
+export function membersOf({ properties }: JsonObject): JsonObject {
   return isJsonObject(properties) ? properties : {};
 }
 

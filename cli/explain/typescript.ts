@@ -1,5 +1,6 @@
 import type { Kind } from '../../api/kinds/kind.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
+import { membersOf } from './schema.ts';
 
 /** Names that the file uses for something else. */
 const taken = ['ApiObject', 'Record', 'Readonly', 'ReadonlyArray'];
@@ -65,10 +66,6 @@ class TypeWriter {
 }
 
 const listOf = (type: string): string => `readonly ${/^[\w<>, ]+$/.test(type) && !type.includes(' ') ? type : `(${type})`}[]`;
-
-function membersOf({ properties }: JsonObject): JsonObject {
-  return isJsonObject(properties) ? properties : {};
-}
 
 const isScalar = (value: Json): boolean => value === null || typeof value !== 'object';
 

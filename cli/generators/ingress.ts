@@ -1,5 +1,6 @@
 import { badRequest } from '../../api/errors/index.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
+import { parsePairs } from './pairs.ts';
 
 // What `create ingress` makes, in JSON form.
 
@@ -23,7 +24,7 @@ export function ingressObject(name: string, flags: IngressFlags): JsonObject {
   if (rule.length === 0 && !defaultBackend)
     throw badRequest('say what it leads to: --rule HOST/PATH=SERVICE:PORT, or --default-backend SERVICE:PORT for all requests');
   const rules = rule.map(readRule);
-  const annotations = Object.fromEntries(annotation.map(readAnnotation));
+  const annotations = Object.fromEntries(parsePairs('--annotation', annotation));
   const tls = tlsOf(rules);
   const hosts = new Map<string, JsonObject[]>();
   for (const { host, path } of rules) hosts.set(host, [...(hosts.get(host) ?? []), path]);
@@ -83,10 +84,4 @@ function tlsOf(rules: readonly Rule[]): JsonObject[] {
     ...(secretName && { secretName }),
   }));
   return entries.filter((entry) => Object.keys(entry).length > 0);
-}
-
-function readAnnotation(text: string): [string, string] {
-  const equals = text.indexOf('=');
-  if (equals < 1) throw badRequest(`--annotation takes KEY=VALUE, not "${text}"`);
-  return [text.slice(0, equals), text.slice(equals + 1)];
 }
