@@ -67,6 +67,8 @@ it('the JSON Schema of a kind accepts what the server accepts, and nothing else'
     expect({ spec, valid: isValid({ ...head, spec }) }, JSON.stringify(isValid.errors)).toEqual({ spec, valid: expected });
   expect(isValid({ ...head, metadata: { name: 'long' }, spec: { size: 'S' } })).toBe(false);
   expect(isValid({ ...head, metadata: { labels: { a: 1 } }, spec: { size: 'S' } })).toBe(false);
+  expect(isValid({ ...head, metadata: { labels: { a: 'b' } }, spec: { size: 'S' } })).toBe(true);
+  expect(isValid({ ...head, metadata: { label: { a: 'b' } }, spec: { size: 'S' } })).toBe(false);
   expect(isValid({ ...head, apiVersion: 'g.io/v2', spec: { size: 'S' } })).toBe(false);
   expect(isValid({ apiVersion: 'g.io/v1', spec: { size: 'S' } })).toBe(false);
 });

@@ -97,7 +97,8 @@ const namesIn = (value: Json | undefined): string[] =>
 
 function messageSchema(message: string): JsonObject {
   const fields = jsonFields(messageType(message));
-  return { type: 'object', properties: Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])) };
+  const properties = Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)]));
+  return { type: 'object', properties, additionalProperties: false };
 }
 
 const singles: Readonly<Record<string, JsonObject>> = {
