@@ -32,6 +32,7 @@ export default defineConfig({
           expect: expectation,
           // A machine that builds something else beside them is no failure.
           testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {
@@ -42,6 +43,7 @@ export default defineConfig({
           expect: expectation,
           isolate: false,
           testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {
