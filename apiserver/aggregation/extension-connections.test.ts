@@ -1,7 +1,11 @@
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { createServer } from 'node:https';
+import { type AddressInfo, connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
 import type { ProxyTarget } from '../http/proxy/proxy-target.ts';
+import { createAuthority, issueCertificate } from '../pki/certificates.ts';
 import { KeptConnections, type KeptOptions } from './extension-connections.ts';
 
 /** An endpoint whose connections fail when the test says so. */
@@ -27,4 +31,25 @@ it('has 32 connections, those that are being opened among them, and none left of
   for (const fail of fails) fail();
   expect((await Promise.all(errors)).map(({ message }) => message)).toEqual(Array(32).fill('unreachable'));
   expect([kept.mayTake(target), kept.sockets, kept.requests]).toEqual([true, {}, {}]);
+});
+
+it('survives a connection that fails in the moment in which its answer ends', async () => {
+  const authority = await createAuthority('test', new Date());
+  const { certificate: cert, key } = await issueCertificate(authority, { commonName: 'x', organizations: [] }, ['x'], new Date());
+  const server = createServer({ cert, key }, (_, response) => void response.end('all'));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const target: ProxyTarget = { scheme: 'https', host: 'x', endpoint: 'x', dial: async () => connect(port, '127.0.0.1') };
+  const kept = new KeptConnections({ ca: authority.certificate, servername: 'x' });
+  const over: KeptOptions = { agent: kept, target };
+  const sent = request(over);
+  sent.end();
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const { socket } = answer;
+  answer.once('end', () => socket.destroy(new Error('the connection was reset')));
+  answer.resume();
+  // `once` of node:events would take the error.
+  await new Promise((resolve) => socket.once('close', resolve));
+  expect([kept.sockets, kept.freeSockets]).toEqual([{}, {}]);
+  server.close();
 });
