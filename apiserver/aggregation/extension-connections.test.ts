@@ -4,7 +4,10 @@ import { createServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
+import { ApiError, callCancelled } from '../../api/errors/index.ts';
+import { forwardRequest } from '../http/proxy/forward-request.ts';
 import type { ProxyTarget } from '../http/proxy/proxy-target.ts';
+import type { StreamWay } from '../http/streams/stream-route.ts';
 import { createAuthority, issueCertificate } from '../pki/certificates.ts';
 import { KeptConnections, type KeptOptions } from './extension-connections.ts';
 
@@ -52,4 +55,36 @@ it('survives a connection that fails in the moment in which its answer ends', as
   await new Promise((resolve) => socket.once('close', resolve));
   expect([kept.sockets, kept.freeSockets]).toEqual([{}, {}]);
   server.close();
+});
+
+/** A read that is passed on over a connection which is still being opened. */
+function waiting(answersWithinMs?: number) {
+  const { target, fails } = failing();
+  const leaving = new AbortController();
+  const { signal } = leaving;
+  const context = {
+    signal,
+    get isCancelled() {
+      return signal.aborted;
+    },
+  };
+  const request = { method: 'GET', headers: {}, socket: {}, httpVersionMajor: 1 };
+  const extension = { tls: {}, headers: {}, answersWithinMs, kept: new KeptConnections({}) };
+  const way = { request, response: {}, upgrade: undefined, context } as unknown as StreamWay;
+  const ended = forwardRequest({ target, prefix: '', path: '/', search: '', extension }, way).catch((error: unknown) => error);
+  return { ended, fails, leave: () => leaving.abort() };
+}
+
+it('ends a request with its caller, while its connection is still being opened', async () => {
+  const { ended, fails, leave } = waiting();
+  expect(fails).toHaveLength(1);
+  leave();
+  expect(await ended).toEqual(callCancelled());
+});
+
+it('ends a request at its time limit, while its connection is still being opened', async () => {
+  const { ended, fails } = waiting(1);
+  expect(fails).toHaveLength(1);
+  const error = (await ended) as ApiError;
+  expect([error instanceof ApiError, error.code]).toEqual([true, 'DEADLINE_EXCEEDED']);
 });

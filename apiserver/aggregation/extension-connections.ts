@@ -114,7 +114,7 @@ export class KeptConnections extends Agent {
   }
 
   async #dial({ target }: KeptOptions): Promise<Duplex> {
-    // A caller that leaves meanwhile leaves the connection for the next.
+    // Not ended with the caller. Node closes a connection that comes when its request is over.
     const socket = await target.dial({ flow: extensionFlow, signal: AbortSignal.timeout(dialMs) });
     const secure = overTls(socket, this.#tls);
     secure.once('close', () => this.#open--);

@@ -5,6 +5,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { createGunzip, createInflate } from 'node:zlib';
 import { ApiError, asApiError, callCancelled, unavailable } from '../../../api/errors/index.ts';
 import type { KeptConnections, KeptOptions } from '../../aggregation/extension-connections.ts';
+import { abortable } from '../../tunnel/abortable.ts';
 import { stopping } from '../../tunnel/forward.ts';
 import type { StreamWay } from '../streams/stream-route.ts';
 import type { Upgrade } from '../streams/upgrade.ts';
@@ -89,7 +90,7 @@ async function overKept({ target, extension, options, way, open }: Passage): Pro
   const sent = openRequest(over);
   open.close = () => void sent.destroy();
   try {
-    return await answerOf(sent, way, extension?.answersWithinMs);
+    return await abortable(answerOf(sent, way, extension?.answersWithinMs), signal);
   } catch (error) {
     if (!sent.reusedSocket || signal.aborted || asApiError(error)?.code === 'DEADLINE_EXCEEDED') throw error;
     return undefined;
@@ -131,7 +132,12 @@ function answerOf(sent: ClientRequest, { request, response, upgrade }: StreamWay
     sent.on('error', reject);
     // After an unsolicited 101 (Switching Protocols), Node closes the connection without an error.
     sent.on('close', () => reject(unavailable('the connection was closed before an answer came')));
-    if (withinMs !== undefined) timer = setTimeout(() => sent.destroy(late(withinMs)), withinMs);
+    // A request that is destroyed before it has a connection says so only when it gets one.
+    const giveUp = (error: ApiError): void => {
+      sent.destroy(error);
+      reject(error);
+    };
+    if (withinMs !== undefined) timer = setTimeout(() => giveUp(late(withinMs)), withinMs);
     sent.on('response', (message) => resolve({ message, head: Buffer.alloc(0) }));
     if (upgrade) sent.on('upgrade', (message, socket, head) => resolve({ message, socket, head }));
     // An answer may come before the body has been read; then the rest of it is of no interest.
