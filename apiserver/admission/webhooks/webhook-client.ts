@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { connect } from 'node:tls';
+import { overTls } from '../../http/proxy/over-tls.ts';
 import { Places } from './places.ts';
 import { WebhookFailure } from './review.ts';
 
@@ -157,11 +157,7 @@ type Connected = (error: Error | null, socket?: Duplex) => void;
 function dialling(dial: NonNullable<WebhookTarget['dial']>, servername: string, ca: Buffer | undefined) {
   return (_options: object, connected: Connected): void => {
     dial(AbortSignal.timeout(DIAL_MS)).then(
-      (socket) => {
-        const secure = connect({ socket, servername, minVersion: 'TLSv1.2', ...(ca && { ca }) });
-        secure.once('close', () => socket.destroy());
-        connected(null, secure);
-      },
+      (socket) => connected(null, overTls(socket, { servername, minVersion: 'TLSv1.2', ...(ca && { ca }) })),
       (error: unknown) => connected(error as Error),
     );
   };
