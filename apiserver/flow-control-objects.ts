@@ -8,7 +8,7 @@ import type { Registry } from './registry/registry.ts';
 
 /**
  * Makes the FlowSchemas and PriorityLevelConfigurations that every cluster of Kubernetes has, and makes them anew when
- * they are deleted. They say nothing of how this server limits requests: none of these objects does.
+ * they are deleted. This server limits requests by other rules: it acts on no object of these kinds.
  */
 export async function keepFlowControlObjects(
   registry: Registry,

@@ -126,7 +126,7 @@ export const intOrStringCodec: ValueCodec = {
   },
 };
 
-/** Kubernetes reads finer times, and keeps none. */
+/** Kubernetes accepts finer times and truncates them. */
 function time(digits: 0 | 6): ValueCodec {
   return {
     read: (json, at) => {

@@ -27,7 +27,7 @@ export class ExtensionConnections {
     this.#deps = deps;
   }
 
-  /** Those of an APIService as it is now. What was opened for an earlier one is used for no further request. */
+  /** The connections of an APIService in its present state. Those opened for an earlier state are not used again. */
   of(remote: RemoteGroup): KeptConnections {
     const { name, spec } = remote;
     const { certificate } = this.#deps.frontProxy.pair;
@@ -39,7 +39,7 @@ export class ExtensionConnections {
     return kept;
   }
 
-  /** Closes what belongs to an APIService that has gone, until aborted; then all. */
+  /** Closes the connections of deleted APIServices until aborted, then all of them. */
   async run({ cache }: Pick<KindStore, 'cache'>, groups: RemoteGroups, signal: AbortSignal): Promise<void> {
     const prune = (): void => {
       const there = new Set([...groups].map(({ name }) => name));
@@ -57,7 +57,7 @@ export class ExtensionConnections {
   }
 }
 
-/** What a request over a kept connection says of it. */
+/** Options of a request over a kept connection. */
 export interface KeptOptions extends RequestOptions {
   readonly target: ProxyTarget;
 }
@@ -79,7 +79,7 @@ export class KeptConnections extends Agent {
     this.#tls = { ...tls, secureContext };
   }
 
-  /** How a connection's other side is checked, and what it is shown. */
+  /** How the server's certificate is checked, and the client certificate. */
   get tls(): ConnectionOptions {
     return this.#tls;
   }
@@ -114,7 +114,7 @@ export class KeptConnections extends Agent {
   }
 
   async #dial({ target }: KeptOptions): Promise<Duplex> {
-    // Not ended with the caller. Node closes a connection that comes when its request is over.
+    // Not cancelled with the caller. Node closes a connection that is opened after its request has ended.
     const socket = await target.dial({ flow: extensionFlow, signal: AbortSignal.timeout(dialMs) });
     const secure = overTls(socket, this.#tls);
     secure.once('close', () => this.#open--);

@@ -23,7 +23,7 @@ const rules = new WeakMap<MessageShape, ReadonlyMap<string, Rule>>();
 /**
  * Removes, in place, the zeros of an object that Go's clients write where nothing was given, so that defaults come and
  * an object that is read and written back stays what it was. What Kubernetes requires, and what may be a zero, is kept.
- * Times lose what Kubernetes does not keep of them.
+ * Times are truncated as in Kubernetes.
  */
 export function dropGoZeros(message: string, object: object): void {
   if (!isOpen(message)) dropBelow(messageShape(message), object as Message);

@@ -61,8 +61,8 @@ const ignore = (): void => {};
 const cutOff = (): Error => new Error('the answer was cut off');
 
 /**
- * An answer: what this door and node:stream's pipeline use of one of HTTP/1.1. Unlike Node's, it tells of its end also
- * where a HEAD was not answered yet, and waits for no trailers, which would cost each answer a frame and two turns
+ * An answer, with what this door and node:stream's pipeline use of one of HTTP/1.1. Unlike Node's, it emits 'close'
+ * also for a HEAD that was not answered, and waits for no trailers, which would cost each answer a frame and two turns
  * through the library.
  */
 export class Http2Answer extends EventEmitter {
@@ -76,7 +76,7 @@ export class Http2Answer extends EventEmitter {
   constructor(stream: Stream) {
     super();
     this.stream = stream;
-    // What a stream fails of, its call learns from its end.
+    // The call is told by 'close'.
     stream.on('error', ignore);
     stream.on('close', () => {
       // As Node's own, also of one that its client has reset.

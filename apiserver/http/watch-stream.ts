@@ -83,7 +83,7 @@ export const jsonWriting: EventWriting = {
   failure: (status) => Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`),
 };
 
-/** Whether nothing is wrong with a watch but its version. */
+/** Whether a watch fails because of its version alone. */
 export const isOfVersion = (error: unknown): boolean =>
   isExpired(error) || (asApiError(error)?.violations ?? []).some(({ reason }) => reason === 'ResourceVersionTooLarge');
 

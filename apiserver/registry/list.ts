@@ -32,8 +32,8 @@ const ITEM_OVERHEAD = 8;
 /** Selecting needs decoding; between so many objects other calls get their turn. */
 const OBJECTS_PER_TURN = 500;
 /**
- * So do they when objects have been written for so long, which is looked at after every few of them, or after fewer
- * that are large: to convert an autoscaler of 2,400 metrics takes as long as to write a thousand small objects.
+ * They also get it when objects have been written for so long. The clock is read after every few objects, or fewer
+ * large ones: to convert an autoscaler of 2,400 metrics takes as long as to write a thousand small objects.
  */
 const TURN_MS = 5;
 const OBJECTS_PER_LOOK = 32;

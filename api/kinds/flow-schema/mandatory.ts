@@ -22,7 +22,7 @@ export const mandatoryFlowSchemas: Readonly<Record<string, FlowSchemaSpec>> = {
   },
 };
 
-/** What a schema has to say, where Kubernetes fixes it. */
+/** The spec that Kubernetes fixes for a schema of this name; undefined for other names. */
 export function fixedFlowSchema({ metadata }: FlowSchema): FlowSchemaSpec | undefined {
   const name = metadata?.name ?? '';
   return Object.hasOwn(mandatoryFlowSchemas, name) ? mandatoryFlowSchemas[name] : undefined;

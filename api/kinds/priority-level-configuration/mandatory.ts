@@ -9,7 +9,7 @@ export const mandatoryPriorityLevels: Readonly<Record<string, PriorityLevelConfi
   },
 };
 
-/** What a level has to say, where Kubernetes fixes it: of "exempt" all but the shares. */
+/** The spec that Kubernetes fixes for a level of this name, except the shares of "exempt"; undefined for others. */
 export function fixedPriorityLevel({ metadata, spec }: PriorityLevelConfiguration): PriorityLevelConfigurationSpec | undefined {
   const name = metadata?.name ?? '';
   const fixed = Object.hasOwn(mandatoryPriorityLevels, name) ? mandatoryPriorityLevels[name] : undefined;

@@ -154,7 +154,7 @@ export class Policies implements DynamicRules {
   }
 }
 
-/** Several policies wait once for the webhook that converts, whatever it does. */
+/** Policies that name the same version share one conversion, also one that fails. */
 function objectsIn({ objects, attributes }: Judging, version: string): Promise<RequestObjects> {
   let known = objects.get(version);
   if (!known) {

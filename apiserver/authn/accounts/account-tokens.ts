@@ -139,7 +139,7 @@ export class AccountTokens implements TokenTable {
     else this.judgeBound(namespace, bound);
   }
 
-  /** Of a token for a pod its node says only where that ran. */
+  /** In a token for a pod, the node is information: the token does not end with it. */
   private judgeBound(namespace: string, { pod, secret, node }: BoundClaims): void {
     const { pods, secrets, nodes } = this.options;
     const gone = (what: string): ApiError => refused(`the ${what} that it is bound to does not exist any more`);

@@ -30,7 +30,7 @@ export async function boundClaims(
     checkAccount(object, name, account);
     return { pod: found, ...(await nodeOf(nodes, object)) };
   }
-  // Nodes get tokens of their pods alone.
+  // A node may request tokens for its pods only.
   judge(undefined);
   if (kindOf === 'Secret') return { secret: (await bound(secrets, { namespace, name }, wanted)).found };
   if (kindOf === 'Node') return { node: (await bound(nodes, { namespace: '', name }, wanted)).found };

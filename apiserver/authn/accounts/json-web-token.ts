@@ -14,12 +14,12 @@ export interface TokenClaims {
   readonly 'kubernetes.io': { readonly namespace: string; readonly serviceaccount: NamedObject } & BoundClaims;
 }
 
-/** What a token is bound to: it ends with that. */
+/** What a token is bound to. It is invalid once that is deleted. */
 export interface BoundClaims {
   readonly pod?: NamedObject;
-  /** Without an end (`exp`) the Secret that holds the token, which it does not name by its uid. */
+  /** In a token without an end (`exp`): the Secret that holds the token, without the uid. */
   readonly secret?: MaybeUid;
-  /** Beside a pod: the node of it, for those who look at the token. */
+  /** In a token for a pod: the pod's node, as information. */
   readonly node?: MaybeUid;
 }
 

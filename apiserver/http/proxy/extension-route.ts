@@ -121,7 +121,7 @@ async function forward(
   );
 }
 
-/** Kept connections are for short reads: one may be closed by the server just as a request goes out over it. */
+/** Only reads use kept connections: the server may close one while a request goes out, and a read can be sent again. */
 const mayRepeat = ({ request, upgrade }: StreamWay): boolean =>
   (request.method === 'GET' || request.method === 'HEAD') && !upgrade && !hasBody(request);
 

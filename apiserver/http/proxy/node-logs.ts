@@ -12,8 +12,8 @@ const DATA = 2;
 const NAME = 3;
 
 /**
- * /logs/...: a file of the node's /var/log, or links to what a folder there holds, as a kubelet shows them. A folder is
- * read with a slash behind it, a file without: the other form is sent to it, so that relative links lead right.
+ * /logs/...: a file of the node's /var/log, or links to what a folder there holds, as a kubelet shows them. The path of
+ * a folder ends with a slash and that of a file does not: other paths are redirected, so that relative links work.
  */
 export async function sendNodeLog(tunnels: Tunnels, node: string, path: string, way: StreamWay): Promise<void> {
   const { request, response, context } = way;
@@ -79,7 +79,7 @@ const types = {
   text: 'text/plain; charset=utf-8',
   bytes: 'application/octet-stream',
 };
-/** What a browser runs never comes from a log. */
+/** A browser must not run what a log contains. */
 const safe = { 'cache-control': 'no-cache, private', 'x-content-type-options': 'nosniff' };
 
 function begin({ response }: StreamWay, location: string | undefined, { isFolder, data }: Piece): void {
