@@ -96,10 +96,11 @@ export function permissionDenied(message: string, parts?: ErrorParts): ApiError 
   return new ApiError('PERMISSION_DENIED', 'Forbidden', message, { parts });
 }
 
-/** The same in Kubernetes' words, of an object by its resource: "pods". */
-export function objectForbidden(resource: string, name: string, why: string): ApiError {
-  const message = `${resource} "${name}" is forbidden: ${why}`;
-  const options = { subject: { resource, name }, parts: { of: 'text', message } } as const;
+/** The same in Kubernetes' words, of an object by its group resource: "pods", "leases.coordination.k8s.io". */
+export function objectForbidden(groupResource: string, name: string, why: string): ApiError {
+  const message = `${groupResource} "${name}" is forbidden: ${why}`;
+  const [resource = '', ...group] = groupResource.split('.');
+  const options = { subject: { resource, group: group.join('.'), name }, parts: { of: 'text', message } } as const;
   return new ApiError('PERMISSION_DENIED', 'Forbidden', message, options);
 }
 

@@ -1,5 +1,6 @@
-import { objectForbidden, permissionDenied } from '../../api/errors/index.ts';
+import { objectForbidden } from '../../api/errors/index.ts';
 import type { Pod, PriorityClass } from '../../api/generated/types.ts';
+import { resourceOf } from '../../api/kinds/identity.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
@@ -44,8 +45,10 @@ function refuseSystemClass(pod: Pod, permitted: readonly string[]): void {
   const { metadata: { name, generateName, namespace = '' } = {}, spec: { priorityClassName } = {} } = pod;
   if (!isSystemPriorityClass(priorityClassName) || isMirror(pod)) return;
   if (permitted.includes(namespace) || permitted.includes('*')) return;
-  throw permissionDenied(
-    `pods "${name || generateName || ''}" is forbidden: pods with the priority class ${priorityClassName} are only permitted in ` +
+  throw objectForbidden(
+    'pods',
+    name || generateName || '',
+    `pods with the priority class ${priorityClassName} are only permitted in ` +
       `${permitted.length === 1 ? 'namespace' : 'namespaces'} ${permitted.join(', ')} (berth server --system-priority-namespaces)`,
   );
 }
@@ -85,5 +88,5 @@ async function refuseSecondDefault(classes: PriorityClasses, kind: Kind, object:
   const other = (await classes.list()).find((each) => each.globalDefault && each.metadata?.name !== metadata?.name);
   if (!other) return;
   const why = `PriorityClass ${other.metadata?.name} is already marked as default. Only one default can exist`;
-  throw permissionDenied(`priorityclasses.scheduling.k8s.io "${metadata?.name ?? ''}" is forbidden: ${why}`);
+  throw objectForbidden(resourceOf(kind), metadata?.name ?? '', why);
 }

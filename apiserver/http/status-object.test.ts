@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ApiError, conflict, exhausted, internal, invalid, notFound, required } from '../../api/errors/index.ts';
+import { ApiError, conflict, exhausted, internal, invalid, notFound, objectForbidden, required } from '../../api/errors/index.ts';
 import { invalidValue } from '../../api/errors/violations.ts';
 import { statusOf } from './status-object.ts';
 
@@ -37,4 +37,15 @@ it('shows a hundred causes at most', () => {
 it('says when to try again, in whole seconds', () => {
   expect(statusOf(exhausted('too many', 1_200))).toMatchObject({ code: 429, details: { retryAfterSeconds: 2 } });
   expect(statusOf(internal('oops'))).toMatchObject({ code: 500, message: 'Internal error occurred: oops' });
+});
+
+it.each([
+  ['pods', { name: 'x', kind: 'pods' }],
+  ['deployments.apps', { name: 'x', group: 'apps', kind: 'deployments' }],
+  ['leases.coordination.k8s.io', { name: 'x', group: 'coordination.k8s.io', kind: 'leases' }],
+])('a refusal of what an object of %s says names it, though the request does not', (resource, details) => {
+  const message = `${resource} "x" is forbidden: it is too large`;
+  const status = statusOf(objectForbidden(resource, 'x', 'it is too large'), { resource: 'pods', group: '' });
+  expect(status).toMatchObject({ code: 403, reason: 'Forbidden', message, details });
+  expect(status.details).toEqual(details);
 });

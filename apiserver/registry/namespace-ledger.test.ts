@@ -53,7 +53,7 @@ test('counts a write from the moment it is planned, once, until the cache shows 
   const plan = (name: string) => ledger.reserve({ key: key(name), bytes: bytesOf(10) }, cache);
   const [first, second] = [plan('a'), plan('b')];
   expect(() => ledger.check({ key: key('c'), bytes: bytesOf(10) }, subject, cache)).toThrow(
-    'ConfigMap "a" is forbidden: namespace "team" holds 2 objects and may hold 2 (berth server --namespace-objects); this takes 1 more',
+    'configmaps "a" is forbidden: namespace "team" holds 2 objects and may hold 2 (berth server --namespace-objects); this takes 1 more',
   );
   second?.cancel();
   expect(held().objects).toBe(1);

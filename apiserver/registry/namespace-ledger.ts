@@ -1,5 +1,5 @@
-import { type ErrorSubject, permissionDenied } from '../../api/errors/index.ts';
-import { keyPrefixOf } from '../../api/kinds/identity.ts';
+import { type ErrorSubject, objectForbidden } from '../../api/errors/index.ts';
+import { keyPrefixOf, resourceOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
 import { elementsOf, namespaceOf } from '../watch/entry.ts';
@@ -96,7 +96,7 @@ export class NamespaceLedger implements Ledger {
   }
 
   /** Throws PERMISSION_DENIED for a write that exceeds a limit, like Kubernetes for an exceeded quota. */
-  check(write: PlannedWrite, subject: ErrorSubject, { kind }: KindCache): void {
+  check(write: PlannedWrite, { name = '' }: ErrorSubject, { kind }: KindCache): void {
     const namespace = namespaceOf(write.key);
     if (namespace === '' || UNBOUNDED.has(namespace)) return;
     const more = amountOf(write, kind);
@@ -108,10 +108,7 @@ export class NamespaceLedger implements Ledger {
       const why =
         `namespace "${namespace}" holds ${now[what]} ${what} and may hold ${limit} ` +
         `(berth server --namespace-${what}); this takes ${more[what]} more: delete objects, or raise the limit`;
-      throw permissionDenied(`${subject.kind ?? 'object'} "${subject.name ?? ''}" is forbidden: ${why}`, {
-        of: 'forbidden',
-        why,
-      });
+      throw objectForbidden(resourceOf(kind), name, why);
     }
   }
 

@@ -207,7 +207,7 @@ describe('a node that changes the Lease of an address', () => {
     const [own, free] = ['n1', ''].map((holder) => lease(holder, { metadata: { labels: { a: 'b' } } })) as [Stored, Stored];
     for (const before of [free, own])
       expect(() => change(own, before)).toThrow(
-        'leases "lb-192.0.2.1" is forbidden: a node cannot hold it: the address is outside of the pool or no longer a service\'s',
+        'leases.coordination.k8s.io "lb-192.0.2.1" is forbidden: a node cannot hold it: the address is outside of the pool or no longer a service\'s',
       );
     for (const holder of ['', 'n1'])
       expect(() => change(lease('n1'), lease(holder), 0, false)).toThrow(
@@ -220,7 +220,7 @@ describe('a node that changes the Lease of an address', () => {
   test('is refused what is not its own', () => {
     for (const holder of ['', 'n1']) {
       const give = () => change(lease('n3'), lease(holder));
-      expect(give).toThrow('leases "lb-192.0.2.1" is forbidden: a node cannot give it to another node');
+      expect(give).toThrow('leases.coordination.k8s.io "lb-192.0.2.1" is forbidden: a node cannot give it to another node');
     }
     for (const holder of ['', 'n2'])
       expect(() => change(lease(''), lease(holder), 60_000)).toThrow('a node cannot give back what it does not hold');

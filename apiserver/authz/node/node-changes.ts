@@ -51,7 +51,7 @@ export function checkNodeNext(identity: Identity, { kind, name, namespace, verb 
   if (kind !== 'Node') return;
   const [after, before] = [next as Node, previous as Node];
   checkAgentVersion(name, after, before, server);
-  const refuse = (what: string) => permissionDenied(`node "${name}" may not change its own ${what}: that is for administrators`);
+  const refuse = (what: string) => forbidNode(name, `change its own ${what}`);
   // With an owner that is not there the node would be collected, and come back without its taints; a finalizer would
   // keep it.
   for (const field of ['ownerReferences', 'finalizers'] as const)
@@ -69,7 +69,7 @@ const clockSlackMs = 100;
  * changes nothing else of it. It holds none of an address that it may not announce.
  */
 function checkAddressLease(identity: Identity, name: string, { next, previous, quietMs = 0, hasService }: NodeChange): void {
-  const refuse = (what: string) => objectForbidden('leases', name, `a node cannot ${what}`);
+  const refuse = (what: string) => objectForbidden('leases.coordination.k8s.io', name, `a node cannot ${what}`);
   const node = nodeNameOf(identity);
   const { holderIdentity = '', leaseDurationSeconds = 0 } = (next as Lease).spec ?? {};
   const { spec: before = {} } = previous as Lease;
@@ -136,23 +136,19 @@ function restrictedLabels({ metadata }: ApiObject): Record<string, string> {
 export function checkNodeCreate(identity: Identity, { kind, name }: Access, object: ApiObject): void {
   if (isMaster(identity)) return;
   const [restricted] = kind === 'Node' && isNode(identity) ? Object.keys(restrictedLabels(object)) : [];
-  if (restricted !== undefined)
-    throw permissionDenied(
-      `node "${name}" may not give itself labels of ${RESTRICTED_LABELS} (${restricted}): that is for administrators`,
-    );
+  if (restricted !== undefined) throw forbidNode(name, `give itself labels of ${RESTRICTED_LABELS} (${restricted})`);
   if (kind === 'Node' && isNode(identity)) {
     const tie = tieOf(object);
-    if (tie) throw permissionDenied(`node "${name}" may not give itself ${tie}: that is for administrators`);
+    if (tie) throw forbidNode(name, `give itself ${tie}`);
     // With a range of its own choice a node would take over others' addresses.
     const { podCIDR, podCIDRs = [] } = (object as Node).spec ?? {};
-    if (podCIDR || podCIDRs.length > 0)
-      throw permissionDenied(`node "${name}" may not give itself spec.podCIDR: that is for administrators`);
+    if (podCIDR || podCIDRs.length > 0) throw forbidNode(name, 'give itself spec.podCIDR');
     checkAgentVersion(name, object as Node, undefined);
   }
   // Requests expire; what is tied would stay, and they are counted for all nodes together.
   if (kind === 'CertificateSigningRequest' && (isNode(identity) || isBootstrapper(identity))) {
     const tie = tieOf(object);
-    if (tie) throw objectForbidden('certificatesigningrequests', name, `a node may not give it ${tie}`);
+    if (tie) throw objectForbidden('certificatesigningrequests.certificates.k8s.io', name, `a node may not give it ${tie}`);
   }
   if (kind !== 'Pod') return;
   const pod = object as Pod;
@@ -168,6 +164,9 @@ export function checkNodeCreate(identity: Identity, { kind, name }: Access, obje
   if (node === undefined || pod.spec?.nodeName !== node)
     throw refuse(`node "${node}" can only create pods with spec.nodeName set to itself`);
 }
+
+const forbidNode = (name: string, what: string): ApiError =>
+  objectForbidden('nodes', name, `node "${name}" may not ${what}: that is for administrators`);
 
 /** What ties an object to others, if anything does. */
 function tieOf({ metadata }: ApiObject): 'ownerReferences' | 'finalizers' | undefined {
