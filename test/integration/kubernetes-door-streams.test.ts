@@ -155,17 +155,23 @@ it('a request that wants another protocol where there is none is answered as any
 });
 
 describe.each(['exec', 'attach'])('%s over a WebSocket', (verb) => {
-  /** Collects what each channel says until the server closes; `typed` is sent first. */
-  async function run(query: string, protocol: string, typed: (Buffer | string)[] = [], headers = {}) {
+  /** Collects what each channel says; no protocol is offered where it is empty. */
+  function dial(query: string, protocol: string, headers = {}) {
     const { ca, cert, key } = server.admin;
     const url = `wss://${server.info.kubernetes}${pods}/one/${verb}?${query}`;
-    const ws = new WebSocket(url, protocol, { ca, cert, key, headers });
+    const ws = new WebSocket(url, protocol === '' ? [] : protocol, { ca, cert, key, headers });
     const heard: Record<number, string> = {};
     ws.on('message', (data: Buffer, isBinary: boolean) => {
       const channel = isBinary ? data[0]! : data[0]! - 48;
       const bytes = isBinary ? data.subarray(1) : Buffer.from(data.subarray(1).toString(), 'base64');
       heard[channel] = (heard[channel] ?? '') + bytes;
     });
+    return { ws, heard };
+  }
+
+  /** The same until the server closes; `typed` is sent first. */
+  async function run(query: string, protocol: string, typed: (Buffer | string)[] = [], headers = {}) {
+    const { ws, heard } = dial(query, protocol, headers);
     const refused = once(ws, 'unexpected-response').then(([, response]) => (response as IncomingMessage).statusCode);
     const opened = await Promise.race([once(ws, 'open').then(() => undefined), refused]);
     if (opened !== undefined) return { refused: opened };
@@ -193,6 +199,54 @@ describe.each(['exec', 'attach'])('%s over a WebSocket', (verb) => {
     expect([reason, details]).toEqual(
       verb === 'exec' ? ['NonZeroExitCode', { causes: [{ reason: 'ExitCode', message: '3' }] }] : [undefined, undefined],
     );
+  });
+
+  it.each(['', 'channel.k8s.io', 'base64.channel.k8s.io'])(
+    'in the subprotocol "%s" tells a failure in words',
+    async (protocol) => {
+      machine.fake.onExec(() => ({ stdout: 'hello', exitCode: 3 }));
+      machine.fake.onAttach(() => ({ stdout: 'hello' }));
+      const said = 'command terminated with non-zero exit code: exit status 3';
+      const heard = verb === 'exec' ? { 1: 'hello', 3: said } : { 1: 'hello' };
+      expect(await run('stdout=1&command=x', protocol)).toEqual({ heard, code: 1000, protocol });
+      machine.fake.onExec(() => ({ stdout: 'hello' }));
+      expect(await run('stdout=1&command=x', protocol)).toEqual({ heard: { 1: 'hello' }, code: 1000, protocol });
+    },
+  );
+
+  it.each([
+    ['v5.channel.k8s.io', false],
+    ['v4.channel.k8s.io', false],
+    ['v4.base64.channel.k8s.io', true],
+    ['channel.k8s.io', false],
+    ['base64.channel.k8s.io', true],
+  ])('in %s carries input and sizes of the terminal until the client goes', async (protocol, isBase64) => {
+    const sizes: string[] = [];
+    let closed = 0;
+    const resized = (width: number, height: number): void => void sizes.push(`${width}x${height}`);
+    const session = () => ({ echo: true, resized, closed: () => void closed++ });
+    machine.fake.onExec(session);
+    machine.fake.onAttach(session);
+    const { ws, heard } = dial('stdin=1&stdout=1&tty=1&command=sh', protocol);
+    await once(ws, 'open');
+    const send = (channel: number, text: string): void =>
+      ws.send(
+        isBase64 ? `${channel}${Buffer.from(text).toString('base64')}` : Buffer.from(`${String.fromCharCode(channel)}${text}`),
+      );
+    send(4, '{"Width":80,"Height":24}');
+    // Two that are no sizes, and a channel that does not exist.
+    for (const none of ['{"Width":0,"Height":0}', 'nonsense']) send(4, none);
+    send(9, 'nobody reads this');
+    send(4, '{"Width":81,"Height":25}\n');
+    send(0, 'typed');
+    if (protocol !== 'v5.channel.k8s.io' && !isBase64) ws.send(close);
+    send(0, ' more');
+    await expect.poll(() => heard[1]).toBe('typed more');
+    await expect.poll(() => sizes).toEqual(['80x24', '81x25']);
+    expect([closed, ws.readyState]).toEqual([0, WebSocket.OPEN]);
+    ws.close(1000);
+    await expect.poll(() => closed).toBeGreaterThan(0);
+    expect(heard).toEqual({ 1: 'typed more' });
   });
 
   it.each([

@@ -40,10 +40,11 @@ class WebSocketPeer implements CommandPeer {
 
   constructor(ws: WebSocket, protocol: string, signal: AbortSignal) {
     this.#hasStatus = /^v[45]\./.test(protocol);
+    const hasClose = protocol.startsWith('v5.');
     const queue = new InputQueue();
     this.input = queue.frames();
     this.#socket = new ChannelSocket(ws, { isBase64: protocol.includes('base64'), signal }, (channel, bytes) => {
-      const frame = frameOf(channel, bytes);
+      const frame = frameOf(channel, bytes, hasClose);
       return frame && queue.push(frame);
     });
     ws.on('close', () => queue.end());
@@ -60,8 +61,9 @@ class WebSocketPeer implements CommandPeer {
   }
 }
 
-function frameOf(channel: number, bytes: Buffer): Buffer | undefined {
+/** Only v5 knows the end of the input; in others, as in Kubernetes, that channel is one that does not exist. */
+function frameOf(channel: number, bytes: Buffer, hasClose: boolean): Buffer | undefined {
   if (channel === channels.stdin) return bytes.length > 0 ? stdinFrame(bytes) : undefined;
   if (channel === channels.resize) return resizeFrame(bytes.toString('utf8'));
-  return channel === channels.close && bytes[0] === channels.stdin ? closeFrame() : undefined;
+  return hasClose && channel === channels.close && bytes[0] === channels.stdin ? closeFrame() : undefined;
 }

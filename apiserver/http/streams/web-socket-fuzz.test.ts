@@ -11,7 +11,13 @@ import { openWebSocketCommand } from './web-socket-command.ts';
 const inputs = effort(5_000, 100_000);
 const together = 50;
 const maxGrowthMiB = 8;
-const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'channel.k8s.io', 'v4.base64.channel.k8s.io'];
+const protocols = [
+  'v5.channel.k8s.io',
+  'v4.channel.k8s.io',
+  'channel.k8s.io',
+  'v4.base64.channel.k8s.io',
+  'base64.channel.k8s.io',
+];
 const opcodes = { more: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 let server: Server;
