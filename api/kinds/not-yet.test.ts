@@ -6,6 +6,7 @@ it.each([
   ['resourceclaims', 'ResourceClaim'],
   ['resourceclaims.resource.k8s.io', 'ResourceClaim'],
   ['ResourceClaim', 'ResourceClaim'],
+  ['volumeattributesclasses', 'VolumeAttributesClass'],
   ['ing', undefined],
   ['NetworkPolicy', undefined],
   ['netpol', undefined],

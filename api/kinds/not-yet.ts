@@ -11,6 +11,9 @@ const kubernetesKinds: Readonly<Record<string, readonly string[]>> = {
   DeviceClass: ['deviceclasses'],
   MutatingAdmissionPolicy: ['mutatingadmissionpolicies'],
   ClusterTrustBundle: ['clustertrustbundles'],
+  VolumeAttributesClass: ['volumeattributesclasses'],
+  LeaseCandidate: ['leasecandidates'],
+  StorageVersionMigration: ['storageversionmigrations'],
 };
 
 /** Which kind of Kubernetes a noun means ("deploy", "Deployment", "deployments.apps") that Berth does not have yet. */

@@ -13,6 +13,7 @@ import type { BudgetFlags, PriorityClassFlags } from '../generators/priority.ts'
 import type { BindingFlags, RoleFlags } from '../generators/rbac.ts';
 import type { ManifestPlan } from '../manifests/each-manifest.ts';
 import type { ManifestFlags } from '../manifests/manifests.ts';
+import { insteadOf } from '../program/foreign-flags.ts';
 import { type Session, withSession } from '../session.ts';
 import { registerCreateUser } from '../user/command.ts';
 import { registerCreateToken } from '../user/create-token.ts';
@@ -167,7 +168,7 @@ function withDataFlags(command: Command): Command {
 const otherwise: Readonly<Record<string, string>> = { Pod: 'run', HorizontalPodAutoscaler: 'autoscale' };
 
 function unknownNoun(noun: string, command: Command): Error {
-  if (noun.startsWith('-')) return badRequest(`unknown option '${noun}'; --help says how to use it`);
+  if (noun.startsWith('-')) return badRequest(`unknown option '${noun}'; ${insteadOf(noun) ?? '--help says how to use it'}`);
   const notYet = notYetReason(noun);
   if (notYet !== undefined) return badRequest(notYet);
   const other = otherwise[kindOf(noun)?.kind ?? ''];

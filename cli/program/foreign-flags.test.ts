@@ -23,6 +23,8 @@ it.each([
   [['apply', '-f', 'x', '--overwrite'], 'leave the flag out'],
   [['apply', '-f', 'x', '--wait'], 'rollout status'],
   [['apply', '-f', 'x', '--grace-period=0'], 'berth delete'],
+  [['create', '--raw', '/api/v1/namespaces', '-f', 'x'], 'kubeconfig'],
+  [['get', 'pods', '--watch', '--output-watch-events'], 'kubectl get'],
 ])('the words %j are refused in one line', async (words, text) => {
   const written: string[] = [];
   const write = process.stderr.write;
@@ -42,6 +44,15 @@ it.each(['view-last-applied', 'set-last-applied', 'edit-last-applied'])('says wh
   expect(foreignSubcommand(['-n', 'x', 'apply', word, 'deployment/web'])).toContain(`"berth apply ${word}" is not there; `);
   expect(foreignSubcommand(['get', word])).toBeUndefined();
   expect(foreignSubcommand(['apply', '-f', word])).toBeUndefined();
+});
+
+it.each([
+  ['auth reconcile', 'kubectl auth reconcile'],
+  ['set subject', 'kubectl set subject'],
+])('says what does the work of "%s"', (words, text) => {
+  expect(foreignSubcommand([...words.split(' '), '-f', 'x'])).toContain(`"berth ${words}" is not there; `);
+  expect(foreignSubcommand(words.split(' '))).toContain(text);
+  expect(foreignSubcommand([words.split(' ')[0]!])).toBeUndefined();
 });
 
 it('listens once for errors of the output, however many command lines run in one process', async () => {

@@ -21,6 +21,10 @@ const instead: Readonly<Record<string, string>> = {
   '--timeout': '--request-timeout bounds each request, and "berth wait --timeout=DURATION" a wait',
   '--openapi-patch': 'patches are always computed by the schema: leave the flag out',
   '--record': '"berth annotate TYPE NAME kubernetes.io/change-cause=TEXT" says why, and "berth rollout history" shows it',
+  '--raw':
+    '"kubectl" does it over HTTP, with the kubeconfig of "berth kubeconfig --merge"; "berth get --raw" shows pages of health',
+  '--output-watch-events':
+    '"kubectl get --watch --output-watch-events" shows types of events, with the kubeconfig of "berth kubeconfig"',
   '--save-config': '"berth apply -f FILE" keeps the configuration that it applied',
 };
 
@@ -32,17 +36,23 @@ export function insteadOf(word: string): string | undefined {
   return Object.hasOwn(instead, name) ? instead[name] : undefined;
 }
 
-/** What does the work of kubectl's subcommands of "apply". */
+/** What does the work of kubectl's subcommands that Berth does not have. */
 const insteadOfSubcommand: Readonly<Record<string, string>> = {
-  'view-last-applied':
+  'auth reconcile':
+    '"berth apply -f FILE" creates and changes roles and bindings; "kubectl auth reconcile" keeps what they grant beyond',
+  'set subject': '"berth edit TYPE NAME" changes the subjects of a binding; "kubectl set subject" works here, too',
+  'apply view-last-applied':
     '"berth get TYPE NAME -o jsonpath=\'{.metadata.annotations.kubectl\\.kubernetes\\.io/last-applied-configuration}\'" shows it',
-  'edit-last-applied': 'change the file, and "berth apply -f FILE" it; "berth edit TYPE NAME" changes the object alone',
-  'set-last-applied': '"berth apply -f FILE" keeps what it applies; "berth apply --server-side -f FILE" needs no annotation',
+  'apply edit-last-applied': 'change the file, and "berth apply -f FILE" it; "berth edit TYPE NAME" changes the object alone',
+  'apply set-last-applied':
+    '"berth apply -f FILE" keeps what it applies; "berth apply --server-side -f FILE" needs no annotation',
 };
 
 /** The error for the words of a command line that call such a subcommand. */
 export function foreignSubcommand(words: readonly string[]): string | undefined {
-  const word = commandWord(words) === 'apply' ? words[words.indexOf('apply') + 1] : undefined;
-  if (word === undefined || !Object.hasOwn(insteadOfSubcommand, word)) return undefined;
-  return `"berth apply ${word}" is not there; ${insteadOfSubcommand[word]}`;
+  const word = commandWord(words);
+  const called = word === undefined ? '' : `${word} ${words[words.indexOf(word) + 1]}`;
+  return Object.hasOwn(insteadOfSubcommand, called)
+    ? `"berth ${called}" is not there; ${insteadOfSubcommand[called]}`
+    : undefined;
 }

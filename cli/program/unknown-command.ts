@@ -1,10 +1,12 @@
 import { nearestWord } from '../../api/codec/nearest.ts';
 import { badRequest } from '../../api/errors/index.ts';
 
-/** Why kubectl's commands are not there that need what Berth does not have yet. */
-const notYet: Readonly<Record<string, string>> = {
-  proxy: "Berth does not serve Kubernetes' HTTP API so far",
-  convert: 'Berth does not convert manifests so far',
+/** What does the work of kubectl's commands that are not there. */
+const insteadOfKubectl: Readonly<Record<string, string>> = {
+  proxy: '"kubectl proxy" serves the HTTP API here, with the kubeconfig of "berth kubeconfig --merge"',
+  convert: '"berth get TYPE.VERSION.GROUP NAME -o yaml" shows an object in another version that the server has',
+  options: '"berth --help" lists the flags of all commands',
+  kuberc: 'BERTH_CONFIG=FILE in the environment names the configuration, which keeps no flags',
 };
 
 /** What does the work of commands of docker and k3s. */
@@ -36,10 +38,9 @@ const destructive: readonly string[] = [
   'taint',
 ];
 
-/** The error for a word that is no command: what is not there yet, or the command that was probably meant. */
+/** The error for a word that is no command: what does the work instead, or the command that was probably meant. */
 export function unknownCommand(word: string, known: readonly string[]): Error {
-  const missing = Object.hasOwn(notYet, word) ? notYet[word] : undefined;
-  if (missing !== undefined) return badRequest(`"berth ${word}" is not there yet: ${missing}`);
+  if (Object.hasOwn(insteadOfKubectl, word)) return badRequest(`"berth ${word}" is not there; ${insteadOfKubectl[word]}`);
   if (Object.hasOwn(elsewhere, word)) return badRequest(`unknown command '${word}'; ${elsewhere[word]}`);
   const close = nearestWord(
     word,
