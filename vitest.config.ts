@@ -9,6 +9,8 @@ import { defineConfig } from 'vitest/config';
 const conditions = ['berth-source', ...defaultServerConditions];
 /** A condition that is polled, and a test, fail when they hang; how busy the machine is does not matter. */
 const expectation = { poll: { timeout: 30_000 } };
+/** In milliseconds, of a test in its long form (hack/chaos): that of one test kills engines for an hour. */
+const longTest = process.env.BERTH_CHAOS === 'long' ? 7_200_000 : undefined;
 const excluded = ['node_modules/**', 'dist/**'];
 
 // One project for each kind of test; hack/test runs them in this order. Only e2e and chaos need Docker.
@@ -31,7 +33,7 @@ export default defineConfig({
           exclude: excluded,
           expect: expectation,
           // A machine that builds something else beside them is no failure.
-          testTimeout: 60_000,
+          testTimeout: longTest ?? 60_000,
           hookTimeout: 60_000,
         },
       },
@@ -74,8 +76,7 @@ export default defineConfig({
           include: ['test/chaos/**/*.test.ts'],
           exclude: excluded,
           expect: expectation,
-          // The long form of one test kills engines for an hour.
-          testTimeout: process.env.BERTH_CHAOS === 'long' ? 7_200_000 : 600_000,
+          testTimeout: longTest ?? 600_000,
           hookTimeout: 300_000,
           fileParallelism: false,
         },
