@@ -155,7 +155,7 @@ describe('label and annotate', () => {
 describe('create of what it does not make', () => {
   it('says what it makes, whatever flags such a thing would have', async () => {
     expect(await fails('create', 'picture', 'web', '--image=x')).toBe(
-      'error: create makes namespace, configmap, priorityclass, poddisruptionbudget, deployment, job, cronjob, quota, service, role, clusterrole, rolebinding, clusterrolebinding, user, serviceaccount, token, secret, not "picture"; everything else comes from a manifest: create -f FILE\n',
+      'error: create makes namespace, configmap, priorityclass, poddisruptionbudget, ingress, deployment, job, cronjob, quota, service, role, clusterrole, rolebinding, clusterrolebinding, user, serviceaccount, token, secret, not "picture"; everything else comes from a manifest: create -f FILE\n',
     );
     expect(await fails('create', 'resourceclaim', 'web', '--rule=x')).toMatch(
       /^error: ResourceClaim is not there yet: [^\n]+\n$/,
