@@ -10,8 +10,8 @@ import { encodeContinue } from '../../apiserver/registry/continue-token.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type Answer, type Asked, asks } from './kubernetes-asks.ts';
 
-// What a tenant with rights in one namespace may try against others by Kubernetes' HTTP API, as attacks*.test.ts does it
-// over gRPC: the history of its namespace, texts that cost much, a full store, priorities, and the audit log.
+// What a tenant with rights in one namespace may try against others by Kubernetes' HTTP API, as attacks*.test.ts does
+// it over gRPC: the history of its namespace, texts that cost much, a full store, priorities, and the audit log.
 let server: RunningServer;
 let closeAudit: () => Promise<void>;
 const ask = asks(() => server);
