@@ -15,6 +15,7 @@ describe('the form of an answer', () => {
       'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json',
       { type: 'json', as: 'Table' },
     ],
+    ['application/json;as=Table;v=v1beta1;g=meta.k8s.io', { type: 'json', as: 'Table', metaVersion: 'v1beta1' }],
     [
       'application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json',
       { type: 'protobuf', as: 'PartialObjectMetadataList' },

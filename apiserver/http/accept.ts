@@ -5,7 +5,12 @@ export interface Wanted {
   readonly type: 'json' | 'protobuf' | 'yaml';
   /** Absent: objects as they are. */
   readonly as?: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+  /** Of what it is answered as; absent: v1. The older one is the same but for its name. */
+  readonly metaVersion?: 'v1beta1';
 }
+
+/** What tables and objects of metadata alone say that they are. */
+export const metaApiVersion = ({ metaVersion }: Wanted): string => `meta.k8s.io/${metaVersion ?? 'v1'}`;
 
 export const contentTypes: Readonly<Record<Wanted['type'], string>> = {
   json: 'application/json',
@@ -70,7 +75,8 @@ function choose(accept: string, may: Possible): Wanted {
     .sort((a, b) => b.quality - a.quality);
   const [best] = wanted;
   if (!best) throw notAcceptable(accept, may);
-  return best.as === undefined ? { type: best.type } : { type: best.type, as: best.as };
+  const { quality: _, ...form } = best;
+  return form;
 }
 
 /** Whether an error is answered as protobuf: what the client accepts first. An unreadable header means JSON. */
@@ -100,8 +106,8 @@ function candidateOf(text: string): Candidate[] {
   const quality = given.has('q') ? Number(given.get('q')) : 1;
   const as = given.get('as');
   if (as === undefined) return [{ type, quality }];
-  // Both versions are the same to the letter.
-  const isMeta = given.get('g') === 'meta.k8s.io' && ['v1', 'v1beta1'].includes(given.get('v') ?? '');
+  const version = given.get('v');
+  const isMeta = given.get('g') === 'meta.k8s.io' && (version === 'v1' || version === 'v1beta1');
   if (!isMeta || (as !== 'Table' && as !== 'PartialObjectMetadata' && as !== 'PartialObjectMetadataList')) return [];
-  return [{ type, as, quality }];
+  return [{ type, as, quality, ...(version === 'v1beta1' && { metaVersion: version }) }];
 }

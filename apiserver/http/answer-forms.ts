@@ -1,5 +1,5 @@
 import { badRequest } from '../../api/errors/index.ts';
-import type { Wanted } from './accept.ts';
+import { metaApiVersion, type Wanted } from './accept.ts';
 import { writers } from './answer-writers.ts';
 import {
   type AnswerForm,
@@ -23,13 +23,18 @@ export function answerForm(wanted: Wanted, query: URLSearchParams, now: Now): An
 }
 
 /** The form of objects of lists and events that are no protobuf. */
-export function itemForm({ as }: Wanted, query: URLSearchParams, now: Now): ItemForm {
-  if (as === undefined) return wholeObjects;
-  if (as !== 'Table') return partialObjects;
-  return tableRows(includeOf(query), now);
+export function itemForm(wanted: Wanted, query: URLSearchParams, now: Now): ItemForm {
+  if (wanted.as === undefined) return wholeObjects;
+  const apiVersion = metaApiVersion(wanted);
+  return wanted.as === 'Table' ? tableRows(apiVersion, includeOf(query), now) : partialObjects(apiVersion);
 }
 
-export const protobufForm = ({ as }: Wanted): ProtobufForm => (as === undefined ? wholeProtobuf : partialProtobuf);
+/** Watchers with the same share what is written for them. */
+export const itemFormId = ({ as, metaVersion }: Wanted, query: URLSearchParams): string =>
+  `${as ?? ''} ${metaVersion ?? ''} ${query.get('includeObject') ?? ''}`;
+
+export const protobufForm = (wanted: Wanted): ProtobufForm =>
+  wanted.as === undefined ? wholeProtobuf : partialProtobuf(metaApiVersion(wanted));
 
 export function includeOf(query: URLSearchParams): IncludeObject {
   const include = query.get('includeObject') || 'Metadata';

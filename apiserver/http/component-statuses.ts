@@ -5,6 +5,7 @@ import { controllersLease, defaultSchedulerName, namespaces } from '../../api/me
 import { checkStorage } from '../calls/health-page.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { CallContext } from '../verbs/call-context.ts';
+import { metaApiVersion } from './accept.ts';
 import { textColumns } from './column-descriptions.ts';
 import type { IncludeObject } from './object-forms.ts';
 import { listOptionsOf } from './read-query.ts';
@@ -40,8 +41,11 @@ export function componentsRoute({ request, target, query }: ActionRequest, deps:
   if (!isRead) throw unimplemented('componentstatuses can be read, one or all, and not be watched');
   return {
     of: 'document',
-    transform: (document, as, include) =>
-      as === 'Table' ? tableOf(document as Document, include) : partialOf(document as Document),
+    transform(document, wanted, include) {
+      const apiVersion = metaApiVersion(wanted);
+      const components = document as Document;
+      return wanted.as === 'Table' ? tableOf(apiVersion, components, include) : partialOf(apiVersion, components);
+    },
     method: `${METHODS}/${name === '' ? 'List' : 'Get'}`,
     prepare(call: CallContext) {
       call.authorize({ verb: name === '' ? 'list' : 'get', kind: 'ComponentStatus', namespace: '', name });
@@ -105,10 +109,9 @@ async function whyNoStore({ storage }: Registry): Promise<string | undefined> {
 
 type Document = ComponentStatus | { readonly metadata: object; readonly items: readonly ComponentStatus[] };
 
-const META = 'meta.k8s.io/v1';
 const columns = textColumns('Name', 'Status', 'Message', 'Error');
 
-function tableOf(document: Document, include: IncludeObject): object {
+function tableOf(apiVersion: string, document: Document, include: IncludeObject): object {
   const [items, metadata] = 'items' in document ? [document.items, document.metadata] : [[document], {}];
   const rows = items.map((item) => {
     const [{ status, message = '', error = '' }] = item.conditions;
@@ -119,16 +122,16 @@ function tableOf(document: Document, include: IncludeObject): object {
           ? null
           : include === 'Object'
             ? { kind: 'ComponentStatus', apiVersion: 'v1', ...item }
-            : partialOf(item),
+            : partialOf(apiVersion, item),
     };
   });
-  return { kind: 'Table', apiVersion: META, metadata, columnDefinitions: columns, rows };
+  return { kind: 'Table', apiVersion, metadata, columnDefinitions: columns, rows };
 }
 
-function partialOf(document: Document): object {
+function partialOf(apiVersion: string, document: Document): object {
   if ('items' in document) {
     const { metadata, items } = document;
-    return { kind: 'PartialObjectMetadataList', apiVersion: META, metadata, items: items.map(partialOf) };
+    return { kind: 'PartialObjectMetadataList', apiVersion, metadata, items: items.map((item) => partialOf(apiVersion, item)) };
   }
-  return { kind: 'PartialObjectMetadata', apiVersion: META, metadata: document.metadata };
+  return { kind: 'PartialObjectMetadata', apiVersion, metadata: document.metadata };
 }

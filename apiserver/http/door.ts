@@ -21,7 +21,7 @@ import type { Verbs } from '../verbs/verbs.ts';
 import { contentTypes, negotiate, prefersProtobuf, type Wanted } from './accept.ts';
 import { type ActionDeps, actionRoute } from './action-routes.ts';
 import { encodedFor, outputTo } from './answer-encoding.ts';
-import { answerForm, includeOf, itemForm, protobufForm } from './answer-forms.ts';
+import { answerForm, includeOf, itemForm, itemFormId, protobufForm } from './answer-forms.ts';
 import { writers } from './answer-writers.ts';
 import { checkRequest } from './check-request.ts';
 import { warnOfDeprecation } from './deprecated-kinds.ts';
@@ -228,7 +228,7 @@ export class HttpDoor {
     const wanted = negotiate(request.headers.accept, { transform: transform !== undefined, protobuf: false });
     const make = this.#chain.prepare(context, () => prepare(context));
     const document = await make();
-    const made = transform && wanted.as ? transform(document, wanted.as, includeOf(query)) : document;
+    const made = transform && wanted.as ? transform(document, wanted, includeOf(query)) : document;
     const body = writers[wanted.type === 'yaml' ? 'yaml' : 'json'](made);
     this.#chain.holdAnswer(call, context, body.length, meter.isReadOnly);
     const isPretty = wanted.type === 'json' && wantsPretty(request, query);
@@ -287,7 +287,7 @@ export class HttpDoor {
     const isProtobuf = wanted.type === 'protobuf';
     const events = isProtobuf
       ? protobufEventsAs(protobufForm(wanted), store)
-      : jsonEventsAs(itemForm(wanted, query, this.#options.now), `${wanted.as ?? ''} ${query.get('includeObject') ?? ''}`, store);
+      : jsonEventsAs(itemForm(wanted, query, this.#options.now), itemFormId(wanted, query), store);
     context.identify();
     this.#chain.enter(context, 'stream');
     const writing = isProtobuf ? protobufWriting : jsonWriting;

@@ -1,6 +1,7 @@
 import { unimplemented } from '../../api/errors/index.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { CallContext } from '../verbs/call-context.ts';
+import { metaApiVersion } from './accept.ts';
 import { type MetricsDocument, metricsTable, partialMetrics } from './metrics-table.ts';
 import { listOptionsOf } from './read-query.ts';
 import { nodeMetrics, nodeMetricsList, podMetrics, podMetricsList } from './resource-metrics.ts';
@@ -24,9 +25,10 @@ export function metricsRoute(
   const verb = name === '' ? 'list' : 'get';
   return {
     of: 'document',
-    transform(document, as, include) {
+    transform(document, wanted, include) {
       const metrics = document as MetricsDocument;
-      return as === 'Table' ? metricsTable(metrics, include) : partialMetrics(metrics);
+      const apiVersion = metaApiVersion(wanted);
+      return wanted.as === 'Table' ? metricsTable(apiVersion, metrics, include) : partialMetrics(apiVersion, metrics);
     },
     method: `${METHODS}/${name === '' ? 'List' : 'Get'}`,
     prepare(call: CallContext) {

@@ -19,33 +19,36 @@ interface MetricsItem {
 export type MetricsDocument = MetricsItem | { readonly metadata: object; readonly items: readonly MetricsItem[] };
 
 const columns = textColumns('Name', 'CPU', 'Memory', 'Window');
-const META = 'meta.k8s.io/v1';
 
 /** What is used as a table, as metrics-server shows it: of a pod, what all its containers use. */
-export function metricsTable(document: MetricsDocument, include: IncludeObject): object {
+export function metricsTable(apiVersion: string, document: MetricsDocument, include: IncludeObject): object {
   const [items, metadata] = 'items' in document ? [document.items, document.metadata] : [[document], {}];
   return {
     kind: 'Table',
-    apiVersion: META,
+    apiVersion,
     metadata,
     columnDefinitions: columns,
-    rows: items.map((item) => rowOf(item, include)),
+    rows: items.map((item) => rowOf(apiVersion, item, include)),
   };
 }
 
 /** Nothing but the metadata. */
-export function partialMetrics(document: MetricsDocument): object {
-  if (!('items' in document)) return partialOf(document);
+export function partialMetrics(apiVersion: string, document: MetricsDocument): object {
+  if (!('items' in document)) return partialOf(apiVersion, document);
   const { metadata, items } = document;
-  return { kind: 'PartialObjectMetadataList', apiVersion: META, metadata, items: items.map(partialOf) };
+  return { kind: 'PartialObjectMetadataList', apiVersion, metadata, items: items.map((item) => partialOf(apiVersion, item)) };
 }
 
-const partialOf = ({ metadata }: MetricsItem): object => ({ kind: 'PartialObjectMetadata', apiVersion: META, metadata });
+const partialOf = (apiVersion: string, { metadata }: MetricsItem): object => ({
+  kind: 'PartialObjectMetadata',
+  apiVersion,
+  metadata,
+});
 
-function rowOf(item: MetricsItem, include: IncludeObject): object {
+function rowOf(apiVersion: string, item: MetricsItem, include: IncludeObject): object {
   const { cpu, memory } = item.usage ?? sumOf(item.containers ?? []);
   const { name = '' } = item.metadata as { readonly name?: string };
-  const object = include === 'None' ? null : include === 'Object' ? item : partialOf(item);
+  const object = include === 'None' ? null : include === 'Object' ? item : partialOf(apiVersion, item);
   return { cells: [name, cpu, memory, item.window], object };
 }
 

@@ -38,8 +38,6 @@ export interface ItemForm {
   readonly isOfServed: boolean;
 }
 
-const META = 'meta.k8s.io/v1';
-
 /** Objects as they are. */
 export const wholeObjects: ItemForm = {
   items: 'items',
@@ -60,22 +58,21 @@ export const wholeObjects: ItemForm = {
   },
 };
 
-/** Objects without anything but their metadata. */
-export const partialObjects: ItemForm = {
+/** Objects without anything but their metadata, of a version of meta.k8s.io. */
+export const partialObjects = (apiVersion: string): ItemForm => ({
   items: 'items',
   isOfServed: false,
-  listHead: (_, metadata) => ({ kind: 'PartialObjectMetadataList', apiVersion: META, metadata: metaOf(metadata) }),
-  writeItem: ({ kind }, { bytes }, out) => writePartial(spellOut(kind, bytes), out),
-  alone: (_, object) => partialOf(object),
-  bookmark: (_, metadata) => partialOf({ metadata }),
-};
+  listHead: (_, metadata) => ({ kind: 'PartialObjectMetadataList', apiVersion, metadata: metaOf(metadata) }),
+  writeItem: ({ kind }, { bytes }, out) => writePartial(apiVersion, spellOut(kind, bytes), out),
+  alone: (_, object) => partialOf(apiVersion, object),
+  bookmark: (_, metadata) => partialOf(apiVersion, { metadata }),
+});
 
-const partialHead = `{"kind":"PartialObjectMetadata","apiVersion":"${META}","metadata":`;
 const objectMeta = { kind: '', apiVersion: '', message: 'berth.meta.v1.ObjectMeta' };
 
 /** The same as partialOf, straight from the bytes. */
-function writePartial(bytes: Uint8Array, out: JsonOutput): void {
-  out.ascii(partialHead);
+function writePartial(apiVersion: string, bytes: Uint8Array, out: JsonOutput): void {
+  out.ascii(`{"kind":"PartialObjectMetadata","apiVersion":"${apiVersion}","metadata":`);
   writeJson(objectMeta, metadataBytes(bytes), out, true);
   out.put(END);
 }
@@ -83,8 +80,8 @@ function writePartial(bytes: Uint8Array, out: JsonOutput): void {
 /** "}" */
 const END = 0x7d;
 
-/** Rows of a table; ages count up to `now`. */
-export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
+/** Rows of a table of a version of meta.k8s.io; ages count up to `now`. */
+export function tableRows(apiVersion: string, include: IncludeObject, now: () => Date): ItemForm {
   const cellsOf = ({ columns }: Kind, object: ApiObject): (string | number)[] => {
     const at = now();
     return columns.map(({ type, cell }) => cellOf(type, cell(object, at), at));
@@ -92,12 +89,12 @@ export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
   const rowOf = (kind: Kind, object: ApiObject): JsonObject => {
     const cells = cellsOf(kind, object);
     if (include === 'None') return { cells, object: null };
-    return { cells, object: include === 'Object' ? toJson(kind, object) : partialOf(object) };
+    return { cells, object: include === 'Object' ? toJson(kind, object) : partialOf(apiVersion, object) };
   };
   return {
     items: 'rows',
     isOfServed: false,
-    listHead: ({ kind }, metadata) => tableHead(kind, metaOf(metadata), true),
+    listHead: ({ kind }, metadata) => tableHead(apiVersion, kind, metaOf(metadata), true),
     writeItem(store, entry, out) {
       // Not remembered: of a list of many the cells are all that is needed.
       out.json(
@@ -105,18 +102,18 @@ export function tableRows(include: IncludeObject, now: () => Date): ItemForm {
       );
       if (include === 'None') out.ascii('null');
       else if (include === 'Object') writeJson(store.kind, entry.bytes, out);
-      else writePartial(entry.bytes, out);
+      else writePartial(apiVersion, entry.bytes, out);
       out.put(END);
     },
     alone(kind, object, first) {
       const { resourceVersion = '' } = object.metadata ?? {};
-      return { ...tableHead(kind, { resourceVersion }, first), rows: [rowOf(kind, object)] };
+      return { ...tableHead(apiVersion, kind, { resourceVersion }, first), rows: [rowOf(kind, object)] };
     },
     bookmark({ kind }, metadata) {
       // A row of an object without a name, as in Kubernetes: a bookmark may have annotations, and a table has none.
       const cells = kind.columns.map(({ type }) => (type === 'integer' ? 0 : ''));
-      const row = { cells, object: include === 'None' ? null : partialOf({ metadata }) };
-      return { ...tableHead(kind, { resourceVersion: metadata.resourceVersion }, false), rows: [row] };
+      const row = { cells, object: include === 'None' ? null : partialOf(apiVersion, { metadata }) };
+      return { ...tableHead(apiVersion, kind, { resourceVersion: metadata.resourceVersion }, false), rows: [row] };
     },
   };
 }
@@ -138,15 +135,15 @@ const speltOut = (kind: Kind, bytes: Uint8Array): ApiObject => decodeMessage(kin
 
 const metaOf = (metadata: ListMeta): JsonObject => messageToJson('berth.meta.v1.ListMeta', metadata);
 
-function partialOf({ metadata = {} }: ApiObject): JsonObject {
+function partialOf(apiVersion: string, { metadata = {} }: ApiObject): JsonObject {
   return {
     kind: 'PartialObjectMetadata',
-    apiVersion: META,
+    apiVersion,
     metadata: messageToJson('berth.meta.v1.ObjectMeta', metadata),
   };
 }
 
-function tableHead(kind: Kind, metadata: JsonObject, withColumns: boolean): JsonObject {
+function tableHead(apiVersion: string, kind: Kind, metadata: JsonObject, withColumns: boolean): JsonObject {
   const described = isCustom(kind) ? () => '' : columnDescription;
   const columnDefinitions = kind.columns.map(({ name, type, priority, description = described(name), format = '' }, index) => ({
     name: titled(name),
@@ -155,7 +152,7 @@ function tableHead(kind: Kind, metadata: JsonObject, withColumns: boolean): Json
     description,
     priority,
   }));
-  return { kind: 'Table', apiVersion: META, metadata, columnDefinitions: withColumns ? columnDefinitions : null };
+  return { kind: 'Table', apiVersion, metadata, columnDefinitions: withColumns ? columnDefinitions : null };
 }
 
 /** "NOMINATED NODE" as Kubernetes writes it: "Nominated Node". */

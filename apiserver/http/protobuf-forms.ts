@@ -36,7 +36,6 @@ export interface ProtobufForm {
 }
 
 const METADATA = 1;
-const partialKind = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' };
 
 /** Objects as they are: where the version is the stored one, their stored bytes. */
 export const wholeProtobuf: ProtobufForm = {
@@ -49,16 +48,19 @@ export const wholeProtobuf: ProtobufForm = {
   answer: { encode: (kind, bytes) => envelope(kind, toKubernetes(kind, spellOut(kind, bytes))), status: statusProtobuf },
 };
 
-/** Objects without anything but their metadata. */
-export const partialProtobuf: ProtobufForm = {
-  id: 'partial',
-  kindOf: () => partialKind,
-  item: (_, { bytes }) => field(METADATA, metadataBytes(bytes)),
-  answer: {
-    encode: (kind, bytes) => envelope(partialKind, field(METADATA, metadataBytes(spellOut(kind, bytes)))),
-    status: statusProtobuf,
-  },
-};
+/** Objects without anything but their metadata, of a version of meta.k8s.io. */
+export function partialProtobuf(apiVersion: string): ProtobufForm {
+  const partialKind = { kind: 'PartialObjectMetadata', apiVersion };
+  return {
+    id: `partial ${apiVersion}`,
+    kindOf: () => partialKind,
+    item: (_, { bytes }) => field(METADATA, metadataBytes(bytes)),
+    answer: {
+      encode: (kind, bytes) => envelope(partialKind, field(METADATA, metadataBytes(spellOut(kind, bytes)))),
+      status: statusProtobuf,
+    },
+  };
+}
 
 /** Events whose objects are bodies in Kubernetes' protobuf. */
 export function protobufEventsAs(form: ProtobufForm, store: KindStore): EventFormat {

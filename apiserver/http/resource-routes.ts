@@ -56,7 +56,7 @@ export interface DocumentRoute {
   readonly method: string;
   readonly prepare: PrepareDocument;
   /** The same in another form, for clients that want one. */
-  readonly transform?: (document: object, as: NonNullable<Wanted['as']>, include: IncludeObject) => object;
+  readonly transform?: (document: object, wanted: Wanted, include: IncludeObject) => object;
 }
 
 export interface ListRoute {

@@ -107,6 +107,8 @@ describe('metrics', () => {
   ])('of %s are a table for who wants one', async (_, path, cells) => {
     const { columnDefinitions, rows, ...head } = (await ask(path, table)).json();
     expect(head).toMatchObject({ kind: 'Table', apiVersion: 'meta.k8s.io/v1' });
+    const older = (await ask(path, { accept: 'application/json;as=Table;v=v1beta1;g=meta.k8s.io' })).json();
+    expect([older.apiVersion, older.rows[0].object.apiVersion]).toEqual(Array(2).fill('meta.k8s.io/v1beta1'));
     expect(columnDefinitions.map(({ name }: { name: string }) => name)).toEqual(['Name', 'CPU', 'Memory', 'Window']);
     expect(rows).toMatchObject([{ cells, object: { kind: 'PartialObjectMetadata', metadata: { name: cells[0] } } }]);
   });
@@ -122,6 +124,9 @@ describe('metrics', () => {
     const partial = { accept: 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io' };
     const { kind, items } = (await ask(`${group}/nodes`, partial)).json();
     expect([kind, Object.keys(items[0])]).toEqual(['PartialObjectMetadataList', ['kind', 'apiVersion', 'metadata']]);
+    const older = { accept: 'application/json;as=PartialObjectMetadataList;v=v1beta1;g=meta.k8s.io' };
+    const of = (await ask(`${group}/nodes`, older)).json();
+    expect([of.apiVersion, of.items[0].apiVersion]).toEqual(Array(2).fill('meta.k8s.io/v1beta1'));
   });
 
   it('are not there for a pod that was not measured', async () => {

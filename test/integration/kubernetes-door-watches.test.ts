@@ -215,6 +215,8 @@ describe('a watch', () => {
     ['ConfigMap', 'v1', ''],
     ['PartialObjectMetadata', 'meta.k8s.io/v1', ';as=PartialObjectMetadata;v=v1;g=meta.k8s.io'],
     ['Table', 'meta.k8s.io/v1', ';as=Table;v=v1;g=meta.k8s.io'],
+    ['PartialObjectMetadata', 'meta.k8s.io/v1beta1', ';as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io'],
+    ['Table', 'meta.k8s.io/v1beta1', ';as=Table;v=v1beta1;g=meta.k8s.io'],
   ])('sends bookmarks as %s, as its other events', async (kind, apiVersion, as) => {
     const { events } = await read(`${inDefault}/configmaps?watch=1&${initial}&${shortly}`, { accept: `application/json${as}` });
     const bookmarks = events().filter(({ type }: { type: string }) => type === 'BOOKMARK');
@@ -222,7 +224,7 @@ describe('a watch', () => {
     expect(bookmarks[0]?.object).toMatchObject({ kind, apiVersion });
     const named = kind === 'Table' ? bookmarks[0].object.rows[0].object : bookmarks[0].object;
     expect(named.metadata).toMatchObject(metadata);
-    for (const { object } of events()) expect(object.kind).toBe(kind);
+    for (const { object } of events()) expect(object).toMatchObject({ kind, apiVersion });
   });
 });
 

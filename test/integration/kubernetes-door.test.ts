@@ -153,6 +153,28 @@ describe('a list', () => {
     expect(json.columnDefinitions.map(({ name }: { name: string }) => name)).toEqual(['Name', 'Status', 'Age']);
     expect(json.rows[0]).toMatchObject({ cells: ['default', 'Active', expect.stringMatching(/^\d+s$/)] });
   });
+
+  it.each(['v1', 'v1beta1'])('is a table, or metadata alone, of the version %s that was asked for', async (version) => {
+    const apiVersion = `meta.k8s.io/${version}`;
+    const as = (what: string, type = 'json') => ({ accept: `application/${type};as=${what};v=${version};g=meta.k8s.io` });
+    const metrics = '/apis/metrics.k8s.io/v1beta1/nodes';
+    for (const path of ['/api/v1/namespaces', '/api/v1/namespaces/default', '/api/v1/componentstatuses', metrics]) {
+      const { json: table } = await ask(path, { headers: as('Table') });
+      expect(table).toMatchObject({ kind: 'Table', apiVersion });
+      for (const { object } of table.rows) expect(object).toMatchObject({ kind: 'PartialObjectMetadata', apiVersion });
+    }
+    for (const path of ['/api/v1/namespaces', '/api/v1/componentstatuses']) {
+      const { json: list } = await ask(path, { headers: as('PartialObjectMetadataList') });
+      expect(list).toMatchObject({ kind: 'PartialObjectMetadataList', apiVersion });
+      expect(list.items[0]).toMatchObject({ kind: 'PartialObjectMetadata', apiVersion });
+      const one = `${path}/${list.items[0].metadata.name}`;
+      const { json } = await ask(one, { headers: as('PartialObjectMetadata') });
+      expect(json).toMatchObject({ kind: 'PartialObjectMetadata', apiVersion, metadata: { name: list.items[0].metadata.name } });
+    }
+    const { text } = await ask('/api/v1/namespaces/default', { headers: as('PartialObjectMetadata', 'vnd.kubernetes.protobuf') });
+    // The envelope: the magic word, then a message with the version in bytes of their length.
+    expect(text.slice(0, 60)).toContain(`${String.fromCharCode(apiVersion.length)}${apiVersion}\x12`);
+  });
 });
 
 it('a watch sends each change as a line, and tells of a version that is gone', async () => {
