@@ -2,9 +2,9 @@ import { Agent, type ClientRequest, type RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
-import { overTls } from '../http/proxy/over-tls.ts';
 import type { ProxyTarget } from '../http/proxy/proxy-target.ts';
 import type { KindStore } from '../registry/kind-store.ts';
+import { overTls } from '../tunnel/over-tls.ts';
 import { type ExtensionDeps, extensionFlow, extensionTls } from './extension-server.ts';
 import type { RemoteGroup, RemoteGroups } from './remote-groups.ts';
 
