@@ -51,3 +51,11 @@ export function asks(server: () => RunningServer): Ask {
     };
   };
 }
+
+/** The writes of objects; a patch is of a type such as "merge-patch+json". */
+export const writes = (ask: Ask) => ({
+  post: (path: string, body: object): Promise<Answer> => ask(path, { method: 'POST', body }),
+  put: (path: string, body: object): Promise<Answer> => ask(path, { method: 'PUT', body }),
+  patch: (path: string, type: string, body: object): Promise<Answer> =>
+    ask(path, { method: 'PATCH', body, headers: { 'content-type': `application/${type}` } }),
+});

@@ -2,14 +2,13 @@ import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { cronTabs, establish } from './custom-kinds-harness.ts';
-import { asks } from './kubernetes-asks.ts';
+import { asks, writes } from './kubernetes-asks.ts';
 
 // What the door of Kubernetes' API refuses, with Kubernetes' codes and words.
 let server: RunningServer;
 const ask = asks(() => server);
 
-const post = (path: string, body: object) => ask(path, { method: 'POST', body });
-const put = (path: string, body: object) => ask(path, { method: 'PUT', body });
+const { post, put } = writes(ask);
 const inDefault = '/api/v1/namespaces/default';
 const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: { containers: [{ name: 'a', image: 'x' }] } };
 const told = ({ code, json }: { readonly code: number; readonly json: { reason: string; message: string } }) => [

@@ -2,15 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeMessage } from '../../api/codec/message.ts';
 import { envelope } from '../../apiserver/http/kubernetes-protobuf.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
-import { asks } from './kubernetes-asks.ts';
+import { asks, writes } from './kubernetes-asks.ts';
 
 // What becomes of values that clients may say in more than one way.
 let server: RunningServer;
 const ask = asks(() => server);
 
-const post = (path: string, body: object) => ask(path, { method: 'POST', body });
-const patch = (path: string, type: string, body: object) =>
-  ask(path, { method: 'PATCH', body, headers: { 'content-type': `application/${type}` } });
+const { post, patch } = writes(ask);
 
 beforeAll(async () => {
   server = await startServer({ kubernetesListen: '127.0.0.1:0' });

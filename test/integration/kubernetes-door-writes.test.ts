@@ -1,16 +1,13 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
-import { asks } from './kubernetes-asks.ts';
+import { asks, writes } from './kubernetes-asks.ts';
 
 // What the server makes of what it is sent, as Kubernetes makes it.
 let server: RunningServer;
 const ask = asks(() => server);
 
-const post = (path: string, body: object) => ask(path, { method: 'POST', body });
-const put = (path: string, body: object) => ask(path, { method: 'PUT', body });
-const patch = (path: string, type: string, body: object) =>
-  ask(path, { method: 'PATCH', body, headers: { 'content-type': `application/${type}` } });
+const { post, put, patch } = writes(ask);
 
 beforeAll(async () => {
   server = await startServer({ kubernetesListen: '127.0.0.1:0' });
