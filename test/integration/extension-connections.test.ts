@@ -73,7 +73,7 @@ function hold(): readonly ServerResponse[] {
   return waiting;
 }
 
-it('short reads share a connection, whoever asks; writes and watches have their own', async () => {
+it('short reads of different users share a connection; writes and watches have their own', async () => {
   const as = { 'impersonate-user': 'anna', 'impersonate-group': 'system:masters' };
   const kept = await connectionOf(flunders);
   expect(await connectionOf(flunders, { headers: as })).toBe(kept);

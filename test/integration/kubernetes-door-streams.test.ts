@@ -236,7 +236,7 @@ describe.each(['exec', 'attach'])('%s over a WebSocket', (verb) => {
     send(4, '{"Width":80,"Height":24}');
     // Two that are no sizes, and a channel that does not exist.
     for (const none of ['{"Width":0,"Height":0}', 'nonsense']) send(4, none);
-    send(9, 'nobody reads this');
+    send(9, 'ignored');
     send(4, '{"Width":81,"Height":25}\n');
     send(0, 'typed');
     if (protocol !== 'v5.channel.k8s.io' && !isBase64) ws.send(close);
