@@ -226,6 +226,29 @@ describe('a watch', () => {
     expect(named.metadata).toMatchObject(metadata);
     for (const { object } of events()) expect(object).toMatchObject({ kind, apiVersion });
   });
+
+  it('gives watches of v1 and v1beta1 tables events of their own version, also at the same time', async () => {
+    const accept = (version: string) => ({ accept: `application/json;as=Table;v=${version};g=meta.k8s.io` });
+    const versions = ['v1', 'v1beta1'];
+    const watches = await Promise.all(
+      versions.map((version) => ask(`${inDefault}/configmaps?watch=1&timeoutSeconds=60`, accept(version))),
+    );
+    // Watches that are open at the event itself: what is made for one of them is kept for the others of its form.
+    const said = watches.map((response) => {
+      const heard = { text: '' };
+      response.on('data', (piece: Buffer) => {
+        heard.text += piece.toString();
+      });
+      return heard;
+    });
+    await expect.poll(() => said.every(({ text }) => text.includes('"two"'))).toBe(true);
+    await server.client.configMaps.create({ metadata: { namespace: 'default', name: 'live' } });
+    await expect.poll(() => said.every(({ text }) => text.includes('"live"') && text.endsWith('\n'))).toBe(true);
+    for (const response of watches) response.destroy();
+    await server.client.configMaps.delete({ namespace: 'default', name: 'live' });
+    const last = said.map(({ text }) => JSON.parse(text.trimEnd().split('\n').at(-1)!).object.apiVersion);
+    expect(last).toEqual(versions.map((version) => `meta.k8s.io/${version}`));
+  });
 });
 
 describe('options that contradict each other are refused', () => {
