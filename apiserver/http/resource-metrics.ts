@@ -33,23 +33,23 @@ interface Measured {
 export function nodeMetrics({ nodes, measured }: MetricsStores, name: string): object {
   const metrics = read<NodeMetrics>(measured, '', name);
   const node = read<Node>(nodes, '', name);
-  if (!metrics || !node) throw notFound({ kind: 'NodeMetrics', name });
+  if (!metrics || !node || !hasFigures(metrics.usage)) throw notFound({ kind: 'NodeMetrics', name });
   return { kind: 'NodeMetrics', apiVersion, ...nodeItem(metrics, node) };
 }
 
-/** Throws NOT_FOUND for a pod that is not there, or was not measured yet. */
+/** Throws NOT_FOUND for a pod that is not there, or whose containers were not all measured yet. */
 export function podMetrics({ pods, measured }: MetricsStores, namespace: string, name: string): object {
   const pod = read<Pod>(pods, namespace, name);
   const metrics = read<NodeMetrics>(measured, '', pod?.spec?.nodeName ?? '');
   const own = metrics?.pods?.find(({ uid }) => uid === pod?.metadata?.uid);
-  if (!pod || !metrics || !own) throw notFound({ kind: 'PodMetrics', namespace, name });
+  if (!pod || !metrics || !own || !isMeasured(own)) throw notFound({ kind: 'PodMetrics', namespace, name });
   return { kind: 'PodMetrics', apiVersion, ...podItem(metrics, own, pod) };
 }
 
 export function nodeMetricsList({ nodes, measured }: MetricsStores, wish: MetricsWish): object {
   const items = allOf<NodeMetrics>(measured).flatMap((metrics) => {
     const node = read<Node>(nodes, '', metrics.metadata?.name ?? '');
-    return node ? [nodeItem(metrics, node)] : [];
+    return node && hasFigures(metrics.usage) ? [nodeItem(metrics, node)] : [];
   });
   return { kind: 'NodeMetricsList', apiVersion, metadata: {}, items: selected(items, wish) };
 }
@@ -57,7 +57,7 @@ export function nodeMetricsList({ nodes, measured }: MetricsStores, wish: Metric
 export function podMetricsList({ pods, measured }: MetricsStores, wish: MetricsWish): object {
   const items = allOf<NodeMetrics>(measured).flatMap((metrics) =>
     (metrics.pods ?? []).flatMap((own) => {
-      if (wish.namespace !== '' && own.namespace !== wish.namespace) return [];
+      if ((wish.namespace !== '' && own.namespace !== wish.namespace) || !isMeasured(own)) return [];
       const pod = read<Pod>(pods, own.namespace ?? '', own.name ?? '');
       return pod && pod.metadata?.uid === own.uid ? [podItem(metrics, own, pod)] : [];
     }),
@@ -66,6 +66,16 @@ export function podMetricsList({ pods, measured }: MetricsStores, wish: MetricsW
   items.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
   return { kind: 'PodMetricsList', apiVersion, metadata: {}, items: selected(items, wish) };
 }
+
+/**
+ * Whether each running container of a pod has its figures, processor time only from the second measurement on. As with
+ * metrics-server, the pod is absent until then: a sum over some of its containers would read as what all use. So is a
+ * pod of whose containers none runs, for its sandbox may still.
+ */
+const isMeasured = ({ containers = [] }: PodMetrics): boolean =>
+  containers.length > 0 && containers.every(({ usage }) => hasFigures(usage));
+
+const hasFigures = (usage: Usage): boolean => usage?.['cpu'] !== undefined && usage['memory'] !== undefined;
 
 /** Those of the items that a list asks for. Throws INVALID_ARGUMENT for selectors that cannot be read. */
 export function selected<T extends Measured>(

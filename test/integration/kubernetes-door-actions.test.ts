@@ -330,9 +330,28 @@ describe('metrics.k8s.io', () => {
     const containers = [{ name: 'main', usage: { cpu: '1500u', memory: '2Mi' } }];
     const metrics = { apiVersion: 'metrics.k8s.io/v1beta1', kind: 'NodeMetrics', metadata: { name: 'measured' } };
     const usage = { cpu: '250m', memory: '1000000' };
-    const pods = [{ namespace: 'default', name: 'measured', uid, containers }];
+    const pods = [{ namespace: 'default', name: 'measured', uid, containers }, ...(await Promise.all(unmeasured.map(podWith)))];
     await post(`${at}/nodemetrics`, { ...metrics, timestamp: time, window: '14.5s', usage, pods });
   });
+
+  const unmeasured = [
+    { name: 'nothing-runs', containers: [] },
+    { name: 'measured-once', containers: [{ name: 'main', usage: { memory: '2Mi' } }] },
+    {
+      name: 'half-measured',
+      containers: [
+        { name: 'main', usage: { cpu: '1', memory: '2Mi' } },
+        { name: 'side', usage: {} },
+      ],
+    },
+  ];
+
+  async function podWith({ name, containers }: (typeof unmeasured)[number]) {
+    const { uid } = (await post(`${inDefault}/pods`, podOf(name))).json.metadata;
+    const target = { kind: 'Node', name: 'measured' };
+    await post(`${inDefault}/pods/${name}/binding`, { metadata: { name }, target });
+    return { namespace: 'default', name, uid, containers };
+  }
 
   it('has nodes, with their labels, in the units of metrics-server', async () => {
     const { json } = await ask('GET', `${at}/nodes/measured`);
@@ -353,7 +372,13 @@ describe('metrics.k8s.io', () => {
     expect((await ask('GET', `${at}/namespaces/kube-system/pods`)).json.items).toEqual([]);
   });
 
+  it('has no pod whose containers were not all measured', async () => {
+    const { json } = await ask('GET', `${at}/namespaces/default/pods`);
+    expect(json.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toEqual(['measured']);
+  });
+
   it.each([
+    ...unmeasured.map(({ name }) => [`of the pod ${name}`, 'GET', `${at}/namespaces/default/pods/${name}`, {}, 404] as const),
     ['of a pod that is not there', 'GET', `${at}/namespaces/default/pods/absent`, {}, 404],
     ['that is written', 'DELETE', `${at}/nodes/measured`, {}, 405],
     ['of a user without rights', 'GET', `${at}/nodes`, { 'impersonate-user': 'bob' }, 403],
