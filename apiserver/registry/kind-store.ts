@@ -9,16 +9,16 @@ import type { Kind } from '../../api/kinds/kind.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import type { DynamicAdmission } from '../admission/dynamic.ts';
 import type { Allocator } from '../allocation/allocator.ts';
-import type { Storage, StoredObject, Write } from '../storage/storage.ts';
+import type { Storage, StoredObject } from '../storage/storage.ts';
 import { StorageError, type StorageErrorCode } from '../storage/storage-error.ts';
-import type { Entry } from '../watch/entry.ts';
+import { type Entry, servedOnce } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { stampResourceVersion, withoutResourceVersion } from '../watch/stamp-resource-version.ts';
 import { judgeChange } from './admit.ts';
 import type { AnyObject } from './any-object.ts';
 import { checkObjectBounds, checkObjectCount } from './kind-bounds.ts';
 import { turnOfLarge } from './large-turns.ts';
-import { type Demand, type Planned, settlingBoth } from './ledger.ts';
+import { type Demand, type Planned, type PlannedWrite, reserveFor, settlingBoth } from './ledger.ts';
 import { entriesAfter, keepManagers } from './managed-fields.ts';
 import { isAnotherWish, isFinished, type Origin } from './metadata.ts';
 import { cacheBehind, checkStorable, tooManyOthers, translated, translateStorageError } from './storage-errors.ts';
@@ -27,6 +27,7 @@ import {
   type NewObject,
   type NextVersion,
   type ObjectName,
+  type OwnWrite,
   POSSIBLE_NAME,
   UNBOUNDED_VERBS,
   URGENT_VERBS,
@@ -212,14 +213,14 @@ export class KindStore {
     }
     const usual = this.write(at, bytes, context, 'create');
     const write = object.awaitsDisk ? { ...usual, awaitsDisk: true } : usual;
-    const planned = { key: this.key(at), bytes, demand };
+    const planned: PlannedWrite = { key: this.key(at), bytes, demand };
     const { ledger, terms } = this.environment;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       checkObjectCount(this.kind, this.cache);
       ledger?.check(planned, this.subject(at), this.cache);
       checkWriter(context, terms);
       const store = () => this.storage.create(planned.key, write);
-      const done = await this.attempt(at, store, write, settlingBoth(allotted, ledger?.reserve(planned, this.cache)));
+      const done = await this.attempt(at, store, write, settlingBoth(allotted, reserveFor(write, ledger, planned, this.cache)));
       if (done) return done;
       if (await this.onDisk(at)) throw alreadyExists(this.subject(at));
     }
@@ -299,7 +300,7 @@ export class KindStore {
     const { verb } = options;
     const { ledger } = this.environment;
     const demand = ledger?.demandOf?.(this.kind, next, verb);
-    const planned = { key: this.key(at), bytes: write.bytes, replaces: current, verb, demand };
+    const planned: PlannedWrite = { key: this.key(at), bytes: write.bytes, replaces: current, verb, demand };
     if (!options.context.exceedsLimits && !UNBOUNDED_VERBS.has(verb)) ledger?.check(planned, this.subject(at), this.cache);
     if (options.context.dryRun) {
       checkStorable(this.subject(at), this.key(at), write);
@@ -307,7 +308,7 @@ export class KindStore {
     }
     checkWriter(options.context, this.environment.terms);
     const store = () => this.storage.update(planned.key, current.revision, write);
-    return this.attempt(at, store, write, settlingBoth(allotted, ledger?.reserve(planned, this.cache)));
+    return this.attempt(at, store, write, settlingBoth(allotted, reserveFor(write, ledger, planned, this.cache)));
   }
 
   /** Throws ABORTED when a change names another version than the current one. */
@@ -353,7 +354,7 @@ export class KindStore {
   private async attempt(
     at: ObjectName,
     store: () => Promise<number>,
-    write: Write,
+    write: OwnWrite,
     planned?: Planned,
   ): Promise<Buffer | undefined> {
     const handedOver = write.awaitsDisk && this.id === 'Lease' ? this.environment.terms?.changing(at) : undefined;
@@ -361,7 +362,7 @@ export class KindStore {
       const revision = await store();
       planned?.settle(revision);
       if (this.kind.shownBeforeAcknowledged || handedOver) await this.cache.reached(revision, FRESH_TIMEOUT_MS);
-      return this.acknowledge(this.key(at), write, revision);
+      return this.acknowledge(write, revision);
     } catch (error) {
       planned?.cancel();
       if (!(error instanceof StorageError) || !OUTRUN.has(error.code)) throw translateStorageError(error, this.subject(at));
@@ -372,28 +373,25 @@ export class KindStore {
     }
   }
 
-  private acknowledge(key: string, write: Write, revision: number): Buffer {
+  private acknowledge(write: OwnWrite, revision: number): Buffer {
     if (revision > this.acknowledged.revision) this.acknowledged.revision = revision;
-    // Mostly the feed was faster, and has stamped it already.
-    const shown = this.cache.get(key);
-    if (shown?.revision === revision) return shown.bytes;
-    return stampResourceVersion(write.bytes, String(revision));
+    return servedOnce(write.memo, write.bytes, revision);
   }
 
   /**
    * A small write that awaits the disk, as a Lease's new holder does, goes on while the disk is full: without it
    * nothing would lead.
    */
-  private changing(at: ObjectName, { current, previous, next, bytes }: Versions, { context, verb }: ChangeOptions): Write {
+  private changing(at: ObjectName, { current, previous, next, bytes }: Versions, { context, verb }: ChangeOptions): OwnWrite {
     const write = this.write(at, bytes, context, verb, current.bytes);
     if (!this.kind.awaitsDisk?.(next, previous)) return write;
     return { ...write, awaitsDisk: true, urgent: write.urgent === true || write.bytes.length <= SMALL_BYTES };
   }
 
-  private write(at: ObjectName, bytes: Uint8Array, context: WriteContext, verb: string, replaces?: Uint8Array): Write {
+  private write(at: ObjectName, bytes: Uint8Array, context: WriteContext, verb: string, replaces?: Uint8Array): OwnWrite {
     const { kind, durability } = this.kind;
     if (!UNBOUNDED_VERBS.has(verb)) checkObjectBounds(this.kind, bytes, this.subject(at), replaces);
     const urgent = URGENT_VERBS.has(verb);
-    return { kind, bytes, user: context.user, manager: context.manager, verb, durability, urgent };
+    return { kind, bytes, user: context.user, manager: context.manager, verb, durability, urgent, memo: {} };
   }
 }

@@ -2,6 +2,7 @@ import type { ErrorSubject } from '../../api/errors/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { Lacks } from '../../api/kinds/resource-quota/quota-rules.ts';
 import type { QuotaShare } from '../../api/kinds/resource-quota/quota-share.ts';
+import type { WriteMemo } from '../storage/storage.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 
 /** A write that is about to be stored. */
@@ -46,6 +47,18 @@ export interface Ledger {
    * depends on it.
    */
   demandOf?(kind: Kind, object: ApiObject, change?: string): Demand | undefined;
+}
+
+/** Reserves a write; what the ledger has counted for that goes with it. */
+export function reserveFor(
+  { memo }: { readonly memo: WriteMemo },
+  ledger: Ledger | undefined,
+  planned: PlannedWrite,
+  cache: KindCache,
+): Planned | undefined {
+  const reserved = ledger?.reserve(planned, cache);
+  if (planned.elements !== undefined) memo.elements = planned.elements;
+  return reserved;
 }
 
 /** Two ledgers as one: a write must be within the bounds of both. */

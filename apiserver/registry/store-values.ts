@@ -1,4 +1,5 @@
 import type { Kind } from '../../api/kinds/kind.ts';
+import type { Write, WriteMemo } from '../storage/storage.ts';
 import type { AnyObject } from './any-object.ts';
 import type { Demand, Planned } from './ledger.ts';
 import type { Current } from './write-context.ts';
@@ -19,6 +20,9 @@ export interface StoreResult {
   /** Whether an apply has made the object, rather than changed it. */
   readonly isCreated?: boolean;
 }
+
+/** A write that a store hands over: see WriteMemo. */
+export type OwnWrite = Write & { readonly memo: WriteMemo };
 
 /** A new object, encoded: a create that waits for the disk should not keep what it has decoded. */
 export interface NewObject {

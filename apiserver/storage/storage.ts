@@ -21,6 +21,16 @@ export interface Write {
   readonly urgent?: boolean;
   /** So many of the bytes are not the object's own, and do not count where its size is bounded. */
   readonly overheadBytes?: number;
+  /** Comes back with the event of this write, in this process, and is not stored. */
+  readonly memo?: WriteMemo;
+}
+
+/** What is worked out once of what a write stores: by its writer, or by the first that hears of its event. */
+export interface WriteMemo {
+  /** See `elementsOf`. */
+  elements?: number;
+  /** The object as it is served, and the revision that it names. */
+  served?: { readonly bytes: Buffer; readonly revision: number };
 }
 
 export interface StoredObject {
@@ -57,6 +67,8 @@ export interface StorageEvent {
   /** The object after a put; its last state after a delete. */
   readonly bytes: Uint8Array;
   readonly durability: Durability;
+  /** That of the write, where the store keeps it until then; never of what is read from the history. */
+  readonly memo?: WriteMemo | undefined;
 }
 
 /** What a store takes up, in bytes, as of its last commit. */

@@ -3,6 +3,7 @@ import { decodeMessage } from '../../api/codec/message.ts';
 import { WireError } from '../../api/codec/wire-format.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import type { WriteMemo } from '../storage/storage.ts';
 import { metadataBytes, stampResourceVersion } from './stamp-resource-version.ts';
 
 /**
@@ -22,13 +23,23 @@ export interface Entry {
 /**
  * A stored object as it is served. Undecodable bytes are kept: reads of this object fail, and others are not affected.
  */
-export function makeEntry(key: string, bytes: Uint8Array, revision: number): Entry {
+export function makeEntry(key: string, bytes: Uint8Array, revision: number, memo?: WriteMemo): Entry {
   try {
-    return { key, bytes: stampResourceVersion(bytes, String(revision)), revision };
+    if (!memo) return { key, bytes: stampResourceVersion(bytes, String(revision)), revision };
+    const { elements } = memo;
+    const entry: Entry = { key, bytes: servedOnce(memo, bytes, revision), revision };
+    if (elements !== undefined) entry.elements = elements;
+    return entry;
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
     return { key, bytes: Buffer.from(bytes), revision };
   }
+}
+
+/** The object as it is served: made once, by the writer that acknowledges it or by the cache that shows it. */
+export function servedOnce(memo: WriteMemo, bytes: Uint8Array, revision: number): Buffer {
+  if (memo.served?.revision !== revision) memo.served = { bytes: stampResourceVersion(bytes, String(revision)), revision };
+  return memo.served.bytes;
 }
 
 const noLabels: Readonly<Record<string, string>> = {};

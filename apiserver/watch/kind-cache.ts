@@ -142,12 +142,12 @@ export class KindCache {
     let event: CacheEvent;
     const atMs = this.clock.now();
     if (change.type === 'put') {
-      const entry = makeEntry(change.key, change.bytes, change.revision);
+      const entry = makeEntry(change.key, change.bytes, change.revision, change.memo);
       this.table.set(entry);
       event = { type: previous ? 'MODIFIED' : 'ADDED', revision: change.revision, entry, previous, atMs };
     } else {
       this.table.delete(change.key);
-      const entry = makeEntry(change.key, change.bytes, change.revision);
+      const entry = makeEntry(change.key, change.bytes, change.revision, change.memo);
       event = { type: 'DELETED', revision: change.revision, entry, previous, atMs };
     }
     this.ring.push(event);

@@ -203,6 +203,15 @@ describe('the lmdb storage and its disk', () => {
     expect(await listed(storage)).toEqual(['leases/a=2@2', 'pods/a=1@1']);
   });
 
+  it('hands the memo of a write to its watchers, and keeps none in the history', async () => {
+    const storage = await openOn(new Disk());
+    const [live, memo] = [new WatchReader(storage.watch({ prefix: '' }, abort.signal)), {}];
+    await storage.create('pods/a', { ...write('1'), memo });
+    expect((await live.next()).value?.[0]?.memo).toBe(memo);
+    const later = new WatchReader(storage.watch({ prefix: '', from: 0 }, abort.signal));
+    expect((await later.next()).value).toEqual([expect.not.objectContaining({ memo })]);
+  });
+
   it('commits everything that waits together', async () => {
     const disk = new Disk();
     const storage = await openOn(disk);

@@ -160,7 +160,7 @@ export class LmdbStorage implements Storage {
   }
 
   #append(type: 'put' | 'delete', key: string, write: Write, before: DecidedHead | undefined): Promise<number> {
-    const { kind, verb, user, manager, durability, bytes } = write;
+    const { kind, verb, user, manager, durability, bytes, memo } = write;
     const awaitsDisk = durability === 'synced' || write.awaitsDisk === true;
     if (type === 'put') this.#journal.checkRoom(key, bytes.length, awaitsDisk && write.urgent !== true);
     const revision = this.#journal.nextRevision();
@@ -168,7 +168,7 @@ export class LmdbStorage implements Storage {
     const time = Math.trunc(this.#clock.now());
     const record = encodeRecord({ type, durability, revision, previous, time, key, kind, verb, user, manager, bytes });
     // The event lives in the record's copy: the caller may reuse its buffer.
-    const event: StorageEvent = { type, key, revision, bytes: record.subarray(record.length - bytes.length), durability };
+    const event: StorageEvent = { type, key, revision, bytes: record.subarray(record.length - bytes.length), durability, memo };
     return this.#journal.append({ event, record, before, time, awaitsDisk });
   }
 
