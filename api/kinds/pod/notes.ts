@@ -12,22 +12,26 @@ export function podNotes(pod: Pod): string[] {
     ...selectorsOfNoPod(spec),
     ...duplicates('spec.hostAliases', 'ip', spec.hostAliases?.map(({ ip = '' }) => ip) ?? []),
     ...pullSecrets(spec),
-    ...fractionalBytes(spec),
+    ...fractionalBytes(containers.filter(({ list }) => list !== 'ephemeralContainers')),
     ...containers.flatMap(hiddenVariables),
     ...samePorts(containers),
   ];
 }
 
+/** Runs for every pod that is written: texts are made where there is something to say, and no lists on the way. */
 interface Placed {
-  readonly at: string;
+  readonly list: string;
+  readonly i: number;
   readonly container: Container;
 }
 
+const placeOf = ({ list, i }: Placed): string => `spec.${list}[${i}]`;
+
 function containersOf(spec: PodSpec): Placed[] {
-  const lists = ['initContainers', 'containers', 'ephemeralContainers'] as const;
-  return lists.flatMap((list) =>
-    (spec[list] ?? []).map((container, i) => ({ at: `spec.${list}[${i}]`, container: container as Container })),
-  );
+  const found: Placed[] = [];
+  for (const list of ['initContainers', 'containers', 'ephemeralContainers'] as const)
+    for (const [i, container] of spec[list]?.entries() ?? []) found.push({ list, i, container: container as Container });
+  return found;
 }
 
 const older: ReadonlyMap<string, string> = new Map([
@@ -72,7 +76,8 @@ const NO_SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field ins
 /** Annotations that have become fields. */
 function olderAnnotations({ metadata, spec }: Pod, containers: readonly Placed[]): string[] {
   const { annotations } = metadata ?? {};
-  if (!annotations) return [];
+  // All of them are of these domains.
+  if (!annotations || !Object.keys(annotations).some((key) => key.includes('.alpha.kubernetes.io/'))) return [];
   const note = (key: string, text: string): string[] =>
     Object.hasOwn(annotations, key) ? [`metadata.annotations[${key}]: ${text}`] : [];
   const hasProfile = spec?.securityContext?.seccompProfile !== undefined;
@@ -130,40 +135,39 @@ function pullSecrets({ imagePullSecrets = [] }: PodSpec): string[] {
 const byteAmounts = /^(memory|ephemeral-storage|hugepages-.*)$/;
 
 /** "128m" of memory is 0.128 bytes, and most often "128Mi" was meant. */
-function fractionalBytes(spec: PodSpec): string[] {
-  const amounts = (['initContainers', 'containers'] as const).flatMap((list) =>
-    (spec[list] ?? []).flatMap(({ resources }, i) =>
-      (['requests', 'limits'] as const).flatMap((part) =>
-        Object.entries(resources?.[part] ?? {}).map(([name, { string: text = '' }]) => ({ list, i, part, name, text })),
-      ),
-    ),
-  );
-  return amounts
-    .filter(({ name, text }) => byteAmounts.test(name) && isFractional(text))
-    .map(
-      ({ list, i, part, name, text }) =>
-        `spec.${list}[${i}].resources.${part}[${name}] is a fractional byte value: "${text}"; "m" is a thousandth of a byte, "Mi" a mebibyte`,
-    );
+function fractionalBytes(containers: readonly Placed[]): string[] {
+  const notes: string[] = [];
+  for (const placed of containers)
+    for (const part of ['requests', 'limits'] as const) {
+      const amounts = placed.container.resources?.[part];
+      for (const name in amounts) {
+        const { string: text = '' } = amounts[name]!;
+        if (!isFractional(text) || !byteAmounts.test(name)) continue;
+        const at = `${placeOf(placed)}.resources.${part}[${name}]`;
+        notes.push(`${at} is a fractional byte value: "${text}"; "m" is a thousandth of a byte, "Mi" a mebibyte`);
+      }
+    }
+  return notes;
 }
 
-/** Runs before the pod is validated, for every pod that is written: a look at the text. */
+/** Runs before the pod is validated: a look at the text. */
 function isFractional(text: string): boolean {
   if (!text.endsWith('m')) return false;
   return Number(text.slice(0, -1)) % 1_000 !== 0;
 }
 
 /** A variable that comes twice, and does not build on its first value. */
-function hiddenVariables({ at, container: { env = [] } }: Placed): string[] {
+function hiddenVariables(placed: Placed): string[] {
+  const { env = [] } = placed.container;
+  const notes: string[] = [];
   const seen = new Set<string>();
-  return env.flatMap(({ name = '', value = '' }, i) => {
-    if (!seen.has(name)) {
-      seen.add(name);
-      return [];
-    }
+  env.forEach(({ name = '', value = '' }, i) => {
     const before = `$(${name})`;
-    if (value !== before && value.includes(before)) return [];
-    return [`${at}.env[${i}]: hides previous definition of "${name}", which may be dropped when using apply`];
+    if (!seen.has(name)) seen.add(name);
+    else if (value === before || !value.includes(before))
+      notes.push(`${placeOf(placed)}.env[${i}]: hides previous definition of "${name}", which may be dropped when using apply`);
   });
+  return notes;
 }
 
 interface PlacedPort {
@@ -178,12 +182,9 @@ const MOST_COMPARED = 16;
 function samePorts(containers: readonly Placed[]): string[] {
   const byPort = new Map<string, PlacedPort[]>();
   const notes: string[] = [];
-  for (const {
-    at: container,
-    container: { ports = [] },
-  } of containers)
-    for (const [i, port] of ports.entries()) {
-      const at = `${container}.ports[${i}]`;
+  for (const placed of containers)
+    for (const [i, port] of placed.container.ports?.entries() ?? []) {
+      const at = `${placeOf(placed)}.ports[${i}]`;
       const key = `${port.containerPort}/${port.protocol || 'TCP'}`;
       const others = byPort.get(key);
       if (!others) byPort.set(key, [{ at, port }]);
