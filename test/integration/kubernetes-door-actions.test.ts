@@ -377,8 +377,9 @@ describe('metrics.k8s.io', () => {
     expect(json.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toEqual(['measured']);
   });
 
-  it.each([
-    ...unmeasured.map(({ name }) => [`of the pod ${name}`, 'GET', `${at}/namespaces/default/pods/${name}`, {}, 404] as const),
+  type Refused = [what: string, method: string, path: string, headers: Record<string, string>, code: number];
+  it.each<Refused>([
+    ...unmeasured.map(({ name }): Refused => [`of the pod ${name}`, 'GET', `${at}/namespaces/default/pods/${name}`, {}, 404]),
     ['of a pod that is not there', 'GET', `${at}/namespaces/default/pods/absent`, {}, 404],
     ['that is written', 'DELETE', `${at}/nodes/measured`, {}, 405],
     ['of a user without rights', 'GET', `${at}/nodes`, { 'impersonate-user': 'bob' }, 403],
