@@ -27,6 +27,9 @@ export interface BenchServer {
    * resolves when it answers.
    */
   restart(): Promise<void>;
+  /** The two halves of it. */
+  stopServer(): Promise<void>;
+  startServer(): Promise<void>;
   /** Starts a scheduler as a process of its own, for a server that has none. */
   startScheduler(): ChildProcess;
   stop(): Promise<void>;
@@ -110,6 +113,11 @@ async function serve(processes: Processes, flags: readonly string[]): Promise<Be
       async () => (await client.namespaces.get({ name: 'default' })) !== undefined,
     );
   await answers();
+  const stopServer = () => processes.end(server);
+  const restartServer = async (): Promise<void> => {
+    server = processes.start('server', ...listen, ...flags);
+    await answers();
+  };
   return {
     client,
     admin,
@@ -120,10 +128,11 @@ async function serve(processes: Processes, flags: readonly string[]): Promise<Be
       return server;
     },
     startScheduler: () => processes.start('scheduler', '--server', address, '--metrics-address', 'off'),
+    stopServer,
+    startServer: restartServer,
     async restart() {
-      await processes.end(server);
-      server = processes.start('server', ...listen, ...flags);
-      await answers();
+      await stopServer();
+      await restartServer();
     },
     async stop() {
       client.close();

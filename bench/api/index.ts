@@ -2,6 +2,8 @@ import type { Figure } from '../figure.ts';
 import { type Part, runParts } from '../parts.ts';
 import { benchApplies } from './applies.ts';
 import { benchBulk } from './bulk.ts';
+import { benchCustomObjects } from './custom-objects.ts';
+import { benchDefinitions } from './definitions.ts';
 import { benchFanOut } from './fan-out.ts';
 import { benchLists } from './lists.ts';
 import { benchMemory } from './memory.ts';
@@ -18,6 +20,8 @@ const parts: Readonly<Record<string, Part>> = {
   bulk: benchBulk,
   applies: benchApplies,
   policies: benchPolicies,
+  'custom-objects': benchCustomObjects,
+  definitions: benchDefinitions,
   'fan-out': benchFanOut,
   lists: benchLists,
   memory: benchMemory,
