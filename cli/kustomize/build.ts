@@ -124,10 +124,14 @@ function inOrder(kustomization: Kustomization, resources: readonly Resource[]): 
     if (first.includes(kind)) return first.indexOf(kind) - first.length;
     return 1 + last.indexOf(kind);
   };
-  const text = (resource: Resource): string => {
-    const [version, { name, namespace }] = [String(resource.json.apiVersion), nameOf(resource)];
-    const type = [groupOf(version) || '~G', version.slice(version.indexOf('/') + 1), kindOfResource(resource)].join('_');
-    return [type, namespace || '~X', name].join('|');
+  const type = (resource: Resource): string => {
+    const version = String(resource.json.apiVersion);
+    return [groupOf(version) || '~G', version.slice(version.indexOf('/') + 1), kindOfResource(resource)].join('_');
   };
-  return resources.toSorted((a, b) => rank(a) - rank(b) || (text(a) < text(b) ? -1 : 1));
+  const place = (resource: Resource): string => {
+    const { name, namespace } = nameOf(resource);
+    return [namespace || '~X', name].join('|');
+  };
+  const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
+  return resources.toSorted((a, b) => rank(a) - rank(b) || compare(type(a), type(b)) || compare(place(a), place(b)));
 }

@@ -5,18 +5,25 @@ import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-p
 const letters: Readonly<Record<string, string>> = { 0: 'g', 1: 'h', 3: 'k', a: 'm', e: 't' };
 
 /**
- * The suffix of a generated object's name: of ten characters, as kustomize and kubectl compute it from kind, name and
- * data (and the type of a Secret).
+ * The suffix of a generated object's name: of ten characters, as kubectl computes it from kind and data (and the type
+ * of a Secret). kubectl means to count the name as well, but reads it from where there is none.
  */
 export function contentHash(json: JsonObject): string {
-  const { kind, metadata, data = '', type = '', stringData, binaryData } = json;
-  const name = (isJsonObject(metadata) ? metadata.name : undefined) ?? '';
+  const { kind, data = '', type = '', stringData, binaryData } = json;
+  const name = '';
   const of: JsonObject =
     kind === 'Secret'
-      ? { kind, type, name, data, ...(isJsonObject(stringData) && { stringData }) }
-      : { kind: kind!, name, data, ...(isJsonObject(binaryData) && { binaryData }) };
+      ? { kind, type, name, data: inLines(data), ...(isJsonObject(stringData) && { stringData }) }
+      : { kind: kind!, name, data, ...(isJsonObject(binaryData) && { binaryData: inLines(binaryData) }) };
   const hex = createHash('sha256').update(encode(of)).digest('hex');
   return hex.slice(0, 10).replace(/[013ae]/g, (digit) => letters[digit]!);
+}
+
+/** kustomize breaks base64 into lines of 70 characters, each of which ends with a line feed; a short text has none. */
+function inLines(data: Json): Json {
+  if (!isJsonObject(data)) return data;
+  const broken = (text: Json): Json => (typeof text === 'string' && text.length >= 70 ? text.replace(/.{1,70}/g, '$&\n') : text);
+  return Object.fromEntries(Object.entries(data).map(([key, text]) => [key, broken(text)]));
 }
 
 /** JSON as Go's encoding/json writes it: keys in order, and characters that HTML knows escaped. */

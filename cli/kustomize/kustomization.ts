@@ -30,6 +30,8 @@ const refused: Readonly<Record<string, string>> = {
   crds: 'the built-in fields are used; write other ones with patches',
   openapi: 'the schema is that of the kinds that Berth knows',
   buildMetadata: 'leave it out',
+  imageTags: 'name them in images',
+  inventory: 'prune by a set (--applyset)',
 };
 
 /** A kustomization file that was read. */

@@ -1,10 +1,13 @@
-import { strategicMerge } from '../../api/codec/strategic-merge.ts';
+import type { Type } from 'protobufjs';
+import { messageType } from '../../api/codec/descriptors.ts';
+import { fieldsTo } from '../../api/codec/message-fields.ts';
+import { innerType, mergeKey, ORDER, strategicMerge } from '../../api/codec/strategic-merge.ts';
 import { badRequest } from '../../api/errors/index.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
 import { kinds } from '../../api/kinds/index.ts';
 import { applyJsonPatch, parseJsonPatch } from '../../api/meta/json-patch.ts';
 import { parseLabelSelector } from '../../api/meta/labels.ts';
-import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
+import { isJsonObject, type Json, type JsonObject, mergePatch, setMember } from '../../api/meta/merge-patch.ts';
 import { checkMembers, type Kustomization, parseObjects, readText, textIn } from './kustomization.ts';
 import { labelsOf } from './references.ts';
 import { describe, groupOfResource, kindOfResource, metadataOf, namesOf, type Resource } from './resource.ts';
@@ -103,8 +106,67 @@ function merged(resource: Resource, patch: JsonObject, refuse: Refuse): JsonObje
   // Of a kind that Berth does not know, no list has a key.
   const { json } = resource;
   return structuredClone(
-    told(() => (kind ? strategicMerge(kind.message, json, patch) : mergePatch(json, patch)), resource, refuse),
+    told(
+      () =>
+        kind ? strategicMerge(kind.message, json, withOrder(messageType(kind.message), json, patch)) : mergePatch(json, patch),
+      resource,
+      refuse,
+    ),
   ) as JsonObject;
+}
+
+/**
+ * The patch with the order of each list that it merges: kustomize puts the items that a patch names before all others,
+ * where Kubernetes leaves the others between them.
+ */
+function withOrder(type: Type | undefined, target: JsonObject, patch: JsonObject): JsonObject {
+  const result: JsonObject = {};
+  for (const [name, value] of Object.entries(patch)) {
+    const [field, before] = [type && fieldsTo(type, name)?.at(-1), Object.hasOwn(target, name) ? target[name] : undefined];
+    const [inner, key] = [innerType(field), mergeKey(field)];
+    let next = value;
+    if (isJsonObject(value) && isJsonObject(before)) next = withOrder(inner, before, value);
+    if (Array.isArray(value) && Array.isArray(before) && key !== undefined) {
+      const nameOf = (item: Json): Json | undefined => (key === '' ? item : isJsonObject(item) ? item[key] : undefined);
+      next = value.map((item) => {
+        const present = before.find((each) => nameOf(each) === nameOf(item));
+        return isJsonObject(item) && isJsonObject(present) ? withOrder(inner, present, item) : item;
+      });
+      const kept = value.filter(isKept);
+      const names = [...new Set([...kept, ...before].map(nameOf))].filter((each) => each !== undefined);
+      const ports = mergedPorts(before, value, key);
+      if (ports) next = [{ $patch: 'replace' }, ...ports];
+      else setMember(result, `${ORDER}${name}`, key === '' ? names : names.map((each) => ({ [key]: each })));
+    }
+    setMember(result, name, next);
+  }
+  return result;
+}
+
+const isKept = (item: Json): boolean => !isJsonObject(item) || item.$patch === undefined || item.$patch === 'merge';
+
+/**
+ * kustomize tells ports apart by number and protocol, where a strategic merge patch looks at the number alone.
+ * Undefined where not all of them say their protocol, or one replaces the list.
+ */
+function mergedPorts(before: readonly Json[], patch: readonly Json[], key: string): JsonObject[] | undefined {
+  const all = [...before, ...patch];
+  const isPort = (item: Json): item is JsonObject => isJsonObject(item) && item[key] !== undefined && item.protocol !== undefined;
+  if ((key !== 'containerPort' && key !== 'port') || !all.every(isPort) || all.some(({ $patch: how }) => how === 'replace'))
+    return undefined;
+  const isSame = (a: JsonObject, b: JsonObject): boolean => a[key] === b[key] && a.protocol === b.protocol;
+  const [present, wanted] = [before as JsonObject[], patch as JsonObject[]];
+  const changed = (item: JsonObject, by: JsonObject | undefined): JsonObject =>
+    by ? (mergePatch(item, by) as JsonObject) : item;
+  const named = (port: JsonObject, list: readonly JsonObject[]): JsonObject | undefined =>
+    list.find((each) => isSame(each, port));
+  return [
+    ...wanted.filter((item) => isKept(item) && !named(item, present)),
+    ...present.flatMap((port) => {
+      const by = named(port, wanted);
+      return by && !isKept(by) ? [] : [changed(port, by)];
+    }),
+  ];
 }
 
 function told<T>(run: () => T, resource: Resource, refuse: Refuse): T {

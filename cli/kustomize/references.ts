@@ -1,5 +1,5 @@
 import { badRequest } from '../../api/errors/index.ts';
-import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../api/meta/merge-patch.ts';
 import { describe, isNamespaced, kindOfResource, metadataOf, nameOf, namesOf, type Resource, visitPath } from './resource.ts';
 
 /** Kinds with a pod template in spec.template. */
@@ -46,6 +46,7 @@ const otherReferences: readonly (readonly [kind: string, path: string, names: st
   ['Ingress', 'spec.rules[].http.paths[].backend.service.name', 'Service'],
   ['Ingress', 'spec.defaultBackend.service.name', 'Service'],
   ['Ingress', 'spec.ingressClassName', 'IngressClass'],
+  ['ValidatingAdmissionPolicyBinding', 'spec.policyName', 'ValidatingAdmissionPolicy'],
 ];
 
 /** Fields with an object that has kind and name, and perhaps the namespace, of what it refers to. */
@@ -55,6 +56,14 @@ const typedReferences: readonly (readonly [kind: string, path: string])[] = [
   ['ClusterRoleBinding', 'roleRef.name'],
   ['RoleBinding', 'subjects[].name'],
   ['ClusterRoleBinding', 'subjects[].name'],
+];
+
+/** Fields with an object that has name and namespace of a Service. */
+const serviceReferences: readonly (readonly [kind: string, path: string])[] = [
+  ['ValidatingWebhookConfiguration', 'webhooks[].clientConfig.service.name'],
+  ['MutatingWebhookConfiguration', 'webhooks[].clientConfig.service.name'],
+  ['CustomResourceDefinition', 'spec.conversion.webhook.clientConfig.service.name'],
+  ['APIService', 'spec.service.name'],
 ];
 
 /** Resources of rules whose names are followed. */
@@ -73,6 +82,12 @@ export function rewriteReferences(resources: readonly Resource[]): void {
   }
   if (renamed.size === 0) return;
   for (const resource of resources) new Rewriter(resource, resources, renamed).run();
+}
+
+interface Referred {
+  readonly kind: Json | undefined;
+  /** Whether the namespace stands beside the name, and is set with it. */
+  readonly setsNamespace: boolean;
 }
 
 class Rewriter {
@@ -97,7 +112,13 @@ class Rewriter {
     for (const [of, path, kind] of otherReferences)
       if (of === own) visitPath(json, path, (parent, key) => this.rewrite(parent, key, kind));
     for (const [of, path] of typedReferences)
-      if (of === own) visitPath(json, path, (parent, key) => this.rewriteTyped(parent, key));
+      if (of === own)
+        visitPath(json, path, (parent, key) =>
+          this.rewriteTyped(parent, key, { kind: parent.kind, setsNamespace: path.startsWith('subjects') }),
+        );
+    for (const [of, path] of serviceReferences)
+      if (of === own)
+        visitPath(json, path, (parent, key) => this.rewriteTyped(parent, key, { kind: 'Service', setsNamespace: true }));
     if (own === 'Role' || own === 'ClusterRole') this.rewriteRules();
   }
 
@@ -107,13 +128,14 @@ class Rewriter {
     if (found) parent[key] = nameOf(found).name;
   }
 
-  private rewriteTyped(parent: JsonObject, key: string): void {
-    const { kind, namespace, [key]: name } = parent;
+  private rewriteTyped(parent: JsonObject, key: string, { kind, setsNamespace }: Referred): void {
+    const { namespace, [key]: name } = parent;
     if (typeof kind !== 'string' || typeof name !== 'string') return;
     const found = this.find(kind, name, typeof namespace === 'string' ? namespace : nameOf(this.from).namespace);
     if (!found) return;
     parent[key] = nameOf(found).name;
-    if (namespace !== undefined) parent.namespace = nameOf(found).namespace;
+    const { namespace: next } = nameOf(found);
+    if (setsNamespace && next !== '') parent.namespace = next;
   }
 
   private rewriteRules(): void {

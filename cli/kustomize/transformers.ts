@@ -42,8 +42,9 @@ type Field = readonly [path: string, create: boolean];
 
 /** Where the templates of a kind keep their labels or annotations. */
 function templateFields(kind: string, of: 'labels' | 'annotations'): Field[] {
-  if (templated.includes(kind)) return [[`spec.template.metadata.${of}`, true]];
-  if (kind !== 'CronJob') return [];
+  const fields: Field[] = templated.includes(kind) ? [[`spec.template.metadata.${of}`, true]] : [];
+  if (kind === 'StatefulSet' && of === 'labels') fields.push(['spec.volumeClaimTemplates[].metadata.labels', true]);
+  if (kind !== 'CronJob') return fields;
   return [
     [`spec.jobTemplate.metadata.${of}`, true],
     [`spec.jobTemplate.spec.template.metadata.${of}`, true],
@@ -63,7 +64,6 @@ function selectorFields(kind: string): Field[] {
       ['spec.ingress[].from[].podSelector.matchLabels', false],
       ['spec.egress[].to[].podSelector.matchLabels', false],
     ],
-    StatefulSet: [['spec.volumeClaimTemplates[].metadata.labels', true]],
   };
   const own = Object.hasOwn(selectors, kind) ? [...selectors[kind]!] : [];
   if (['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet'].includes(kind)) own.push(['spec.selector.matchLabels', true]);
