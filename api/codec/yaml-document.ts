@@ -54,19 +54,25 @@ export const yamlTags = (tags: Tags): Tags => [octal, words, ...tags];
 /** Takes a text apart, YAML or JSON, into its documents. Never throws: mistakes stay with their document. */
 export function parseDocuments(text: string): ParsedDocument[] {
   const lineCounter = new LineCounter();
-  // The library's own search for duplicate keys takes half a minute for a map of 60,000.
-  const options = { lineCounter, merge: true, uniqueKeys: false, customTags: yamlTags };
+  // The library's own search for duplicate keys takes half a minute for a map of 60,000, and its excerpts of the text
+  // around mistakes a minute for a line of 250,000: each is cut from the whole line.
+  const options = { lineCounter, merge: true, uniqueKeys: false, prettyErrors: false, customTags: yamlTags };
   const read = (each: string): ParsedDocument[] => {
     const documents = parseAllDocuments(each, options);
     if ('empty' in documents) return [];
     return documents.map((document) => ({ document, lines: new DocumentLines(document, lineCounter) }));
   };
+  const { stackTraceLimit } = Error;
+  // Each mistake is an error, most of whose cost is where it was made.
+  Error.stackTraceLimit = 0;
   try {
     return read(text);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     // The library ran out of stack, so nothing of the text can be told.
     return read('{}').map((document) => ({ ...document, isTooDeep: true as const }));
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 

@@ -2,8 +2,10 @@ import { badRequest } from '../../api/errors/index.ts';
 import type { Json } from '../../api/meta/merge-patch.ts';
 import { parseJson } from './decode.ts';
 
-/** YAML of this size keeps the server busy for some tenths of a second; JSON is read a hundred times as fast. */
+/** JSON is read a hundred times as fast. How long YAML of this size takes depends on its tokens, which are bounded. */
 const MAX_YAML_BYTES = 256 * 1024;
+/** Of the same as JSON, in which what is referred to stands as often as it is. */
+const MAX_JSON_BYTES = 4 * 1024 * 1024;
 
 /** Reads one document of YAML, or JSON, which is YAML, too; `what` names it in errors. Throws BAD_REQUEST. */
 export async function readYaml(bytes: Uint8Array, what: string): Promise<Json> {
@@ -24,13 +26,23 @@ function isJson(bytes: Uint8Array, what: string): boolean {
 async function readOne(bytes: Uint8Array, what: string, keepsDuplicates: boolean): Promise<unknown> {
   if (bytes.length > MAX_YAML_BYTES)
     throw badRequest(`the ${what} has ${bytes.length} bytes of YAML, more than ${MAX_YAML_BYTES}: send it as JSON`);
-  const { parseDocuments, readDocument } = await import('../../api/codec/yaml-document.ts');
-  const documents = parseDocuments(Buffer.from(bytes).toString('utf8'));
+  const [{ parseDocuments, readDocument }, { yamlExcess }] = await Promise.all([
+    import('../../api/codec/yaml-document.ts'),
+    import('../../api/codec/yaml-bounds.ts'),
+  ]);
+  const text = Buffer.from(bytes).toString('utf8');
+  const excess = yamlExcess(text);
+  if (excess !== undefined) throw badRequest(`cannot read the ${what} as YAML: it ${excess}`);
+  const documents = parseDocuments(text);
   const [document] = documents;
   if (!document || documents.length > 1)
     throw badRequest(`the ${what} holds ${documents.length} documents: send one object at a time`);
   const read = readDocument(document, { keepsDuplicates });
-  if (read.kind === 'value') return read.value;
+  if (read.kind === 'value') {
+    if (typeof read.value === 'string' && read.value.length > MAX_JSON_BYTES)
+      throw badRequest(`the ${what} is larger than ${MAX_JSON_BYTES} bytes where its aliases are written out`);
+    return read.value;
+  }
   const [{ place, path, reason } = { place: { line: 1 }, path: '', reason: 'it is no YAML' }] = read.problems;
   throw badRequest(`cannot read the ${what} as YAML: line ${place.line}: ${path ? `${path}: ` : ''}${reason}`);
 }

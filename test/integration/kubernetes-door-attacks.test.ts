@@ -212,6 +212,28 @@ describe('a body', () => {
     session.destroy();
   });
 
+  // The library that reads YAML took minutes for some, in which nothing else was served.
+  it.each([
+    ['mistakes', ']'.repeat(250_000), /has more than 50000 tokens: send it as JSON/],
+    ['empty items', `[${','.repeat(250_000)}`, /has more than 50000 tokens: send it as JSON/],
+    ['texts', '"a" '.repeat(60_000), /has more than 50000 tokens: send it as JSON/],
+    ['levels', '['.repeat(250_000), /is nested more than 128 levels deep/],
+  ])('of YAML that has many %s is refused before others wait for long', { timeout: 10_000 }, async (_, body, words) => {
+    for (const [method, path, type] of [
+      ['POST', maps, 'application/yaml'],
+      ['PATCH', `${maps}/a?fieldManager=a`, 'application/apply-patch+yaml'],
+    ] as const) {
+      const { code, text } = await ask(path, { method, body, headers: { 'content-type': type } });
+      expect({ code, text }).toEqual({ code: 400, text: expect.stringMatching(words) });
+    }
+  });
+
+  it('of YAML that is large where its aliases are written out is refused', async () => {
+    const body = `a: &a [${'bcdefghij,'.repeat(6_000)}]\nb: [${'*a,'.repeat(90)}]`;
+    const { code, text } = await ask(maps, { method: 'POST', body, headers: { 'content-type': 'application/yaml' } });
+    expect({ code, text }).toEqual({ code: 400, text: expect.stringContaining('larger than 4194304 bytes') });
+  });
+
   const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, 97), Buffer.from('\r\n')]);
 
   it.each([
