@@ -126,7 +126,7 @@ function deleteOptionsOf({ gracePeriod = -1, dryRun }: DrainFlags): DeleteOption
   };
 }
 
-const nobody: Informer<Pod>['lister'] = { get: () => undefined, list: () => [], byIndex: () => [] };
+const nobody: Informer<Pod>['lister'] = { get: () => undefined, list: () => [], byIndex: () => [], isInIndex: () => false };
 
 function say(pod: Pod, done: string): void {
   process.stdout.write(`pod/${pod.metadata?.name} ${done}\n`);

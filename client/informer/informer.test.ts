@@ -219,6 +219,9 @@ describe('informer', () => {
     await settle();
     expect(informer.lister.byIndex('node', 'n1')).toEqual([]);
     expect(informer.lister.byIndex('node', 'n2').map((object) => object.metadata?.name)).toEqual(['web']);
+    expect(informer.lister.isInIndex('node', 'n1')).toBe(false);
+    expect(informer.lister.isInIndex('node', 'n2')).toBe(true);
+    expect(() => informer.lister.isInIndex('nod', 'n1')).toThrow(/index "nod": not declared/);
     expect(() => informer.lister.byIndex('nod', 'n1')).toThrow(/index "nod": not declared/);
     stop.abort();
     await running;

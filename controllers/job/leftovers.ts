@@ -64,8 +64,7 @@ export class JobLeftovers implements Controller {
   #connect(wake: Wake): () => void {
     const tell = (job: Job): void => {
       const { namespace, uid = '' } = job.metadata ?? {};
-      if (this.#options.pods.lister.byIndex('trackedJobUid', ownerKey(namespace, uid)).length > 0)
-        wake(`job/${objectKey(job)}/${uid}`);
+      if (this.#options.pods.lister.isInIndex('trackedJobUid', ownerKey(namespace, uid))) wake(`job/${objectKey(job)}/${uid}`);
     };
     const tellEnded = (job: Job): void => {
       if (!isCounting(job)) tell(job);

@@ -53,3 +53,40 @@ it.each<EmptyNamespaceResponse>([
   await reconcile();
   expect(finalized).toEqual([]);
 });
+
+it('looks into a namespace when its last object has gone, without reading the others at each deletion', () => {
+  const left = new Set(['one', 'two']);
+  let deleted: (object: object) => void = () => {};
+  const informer = {
+    addHandler: ({ onDelete }: { onDelete: typeof deleted }) => {
+      deleted = onDelete;
+      return () => {};
+    },
+    lister: {
+      isInIndex: (index: string, value: string) => index === 'namespace' && value === 'a' && left.size > 0,
+      byIndex: () => {
+        throw new Error('all objects of the namespace were read');
+      },
+    },
+  };
+  const kind = { kind: { namespaced: true }, informer };
+  const namespace: Namespace = { metadata: { name: 'a', deletionTimestamp: { seconds: 1 } } };
+  const { sources } = createNamespaces({
+    namespaces: { lister: { get: () => namespace }, addHandler: () => () => {} },
+    contents: Object.assign([kind], {
+      follow: (come: (each: typeof kind) => void) => {
+        come(kind);
+        return () => {};
+      },
+    }),
+    clock: createFakeClock(),
+    logger: createFakeLogger(),
+  } as unknown as NamespacesOptions);
+  const woken: string[] = [];
+  for (const source of sources) source.connect((key) => void woken.push(key));
+  for (const name of ['one', 'two']) {
+    left.delete(name);
+    deleted({ metadata: { namespace: 'a', name } });
+    expect(woken).toEqual(left.size === 0 ? ['a'] : []);
+  }
+});

@@ -75,7 +75,7 @@ class NamespaceController implements Controller {
       };
       const onDelete = ({ metadata }: ApiObject) => {
         const name = metadata?.namespace ?? '';
-        if (options.namespaces.lister.get(name)?.metadata?.deletionTimestamp && this.#straysIn(name).length === 0) wake(name);
+        if (options.namespaces.lister.get(name)?.metadata?.deletionTimestamp && !this.#hasContents(name)) wake(name);
       };
       return informer.addHandler({ name: 'namespace', onAdd, onDelete });
     });
@@ -181,9 +181,19 @@ class NamespaceController implements Controller {
     }
   }
 
+  /** Asked at each deletion of a namespace's objects, so it must not read all those that are left. */
+  #hasContents(name: string): boolean {
+    return this.#namespaced().some(({ informer }) => informer.lister.isInIndex('namespace', name));
+  }
+
+  #namespaced() {
+    return Array.from(this.#options.contents).filter(({ kind }) => kind.namespaced);
+  }
+
   #straysIn(name: string): Stray[] {
-    const namespaced = Array.from(this.#options.contents).filter(({ kind }) => kind.namespaced);
-    return namespaced.flatMap((each) => each.informer.lister.byIndex('namespace', name).map((object) => ({ each, object })));
+    return this.#namespaced().flatMap((each) =>
+      each.informer.lister.byIndex('namespace', name).map((object) => ({ each, object })),
+    );
   }
 
   async #removeStrays(namespace: string, strays: readonly Stray[], signal: AbortSignal): Promise<void> {

@@ -105,7 +105,7 @@ class ResourceQuotaController implements Controller {
     if (!isCounted(kind)) return () => {};
     const tell = ({ metadata }: ApiObject): void => {
       const { namespace = '' } = metadata ?? {};
-      if (this.#options.quotas.lister.byIndex('namespace', namespace).length > 0) this.#waits.begin(namespace);
+      if (this.#options.quotas.lister.isInIndex('namespace', namespace)) this.#waits.begin(namespace);
     };
     const changes = isChanging(kind) ? { onUpdate: tell } : {};
     return informer.addHandler({ name: 'resourcequota', onAdd: tell, onDelete: tell, ...changes });

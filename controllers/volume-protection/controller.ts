@@ -39,8 +39,7 @@ export function createVolumeProtection(options: VolumeProtectionOptions): Contro
 
   async function syncClaim(key: string, signal: AbortSignal): Promise<void> {
     const claim = claims.lister.get(key);
-    const wanted =
-      claim && decideFinalizers(claim, finalizers.claimProtection, () => pods.lister.byIndex('claim', key).length > 0);
+    const wanted = claim && decideFinalizers(claim, finalizers.claimProtection, () => pods.lister.isInIndex('claim', key));
     if (!wanted) return;
     // A pod that came a moment ago may not be in the copy yet; once it is gone nothing brings the data's name back.
     if (claim.metadata?.deletionTimestamp && (await isUsed(key, claim, signal))) return;
