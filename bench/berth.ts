@@ -8,6 +8,7 @@ import { removeNetwork } from '../agent/network.ts';
 import { createMounts, unmountBelow } from '../agent/volumes/mounts.ts';
 import { isConditionTrue } from '../api/meta/conditions.ts';
 import { type Client, type ConnectOptions, connect } from '../client/index.ts';
+import { onSignal } from './cleanups.ts';
 
 /** An API server of a benchmark's own, as a process, on a data directory that goes with it. */
 export interface BenchServer {
@@ -48,6 +49,8 @@ class Processes {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
   readonly #children: ChildProcess[] = [];
   readonly #words: string[] = [];
+  #stopping: Promise<void> | undefined;
+  readonly #cleanedUp = onSignal(() => this.stop());
 
   start(...args: string[]): ChildProcess {
     const child = spawn(
@@ -82,10 +85,16 @@ class Processes {
     await Promise.race([ended, delay(15_000).then(() => child.kill('SIGKILL'))]);
   }
 
-  /** The newest first. */
-  async stop(): Promise<void> {
+  /** The newest first. Calls beyond the first wait for it. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
     for (const child of [...this.#children].reverse()) await this.end(child);
     rmSync(this.dataDir, { recursive: true, force: true });
+    this.#cleanedUp();
   }
 }
 
@@ -151,17 +160,20 @@ export async function startBerth(...agentFlags: string[]): Promise<BenchBerth> {
     const node = await berth.client.nodes.get({ name: nodeName });
     return isConditionTrue(node.status?.conditions, 'Ready');
   });
-  return {
-    ...berth,
-    nodeName,
-    agent,
-    async stop() {
-      await processes.end(agent);
-      // What it made of the machine's network would be in the way of the next.
-      await removeNetwork(berth.dataDir, nodeName, join(berth.dataDir, 'node', nodeName));
-      // Where it keeps pods' tokens is mounted until the machine starts again.
-      await unmountBelow(createMounts(), join(berth.dataDir, 'node'));
-      await berth.stop();
-    },
+  let stopping: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    await processes.end(agent);
+    // What it made of the machine's network would be in the way of the next.
+    await removeNetwork(berth.dataDir, nodeName, join(berth.dataDir, 'node', nodeName));
+    // Where it keeps pods' tokens is mounted until the machine starts again.
+    await unmountBelow(createMounts(), join(berth.dataDir, 'node'));
+    await berth.stop();
+    cleanedUp();
   };
+  const stopOnce = (): Promise<void> => {
+    stopping ??= stop();
+    return stopping;
+  };
+  const cleanedUp = onSignal(stopOnce);
+  return { ...berth, nodeName, agent, stop: stopOnce };
 }

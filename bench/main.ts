@@ -1,6 +1,7 @@
 import { benchAgent } from './agent/index.ts';
 import { benchApi } from './api/index.ts';
 import { benchAuth } from './auth/index.ts';
+import { endOnSignals } from './cleanups.ts';
 import { benchCli } from './cli.ts';
 import type { Figure } from './figure.ts';
 import { benchGateway } from './gateway/index.ts';
@@ -44,6 +45,7 @@ async function run(): Promise<void> {
   if (figures.some((figure) => !figure.ok)) process.exitCode = 1;
 }
 
+endOnSignals();
 await run().catch((error: unknown) => {
   if (!(error instanceof UsageError)) throw error;
   process.stderr.write(`error: ${error.message}\n`);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { onSignal } from '../cleanups.ts';
 
 /** Hollow nodes in a process of their own: what they cost is not the caller's. */
 export interface HollowProcess {
@@ -24,16 +25,16 @@ export async function spawnHollowNodes(count: number, ...flags: string[]): Promi
     words = (words + chunk.toString('utf8')).slice(-2_000);
   });
   const ended = once(child, 'exit');
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGTERM');
+    const late = setTimeout(() => child.kill('SIGKILL'), stopMs);
+    await ended;
+    clearTimeout(late);
+  };
+  const takeBack = onSignal(stop);
+  void ended.then(takeBack, takeBack);
   const isReady = await Promise.race([once(child.stdout, 'data').then(() => true), ended.then(() => false)]);
   if (!isReady) throw new Error(`hollow nodes did not start: ${words}`);
-  return {
-    child,
-    async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill('SIGTERM');
-      const late = setTimeout(() => child.kill('SIGKILL'), stopMs);
-      await ended;
-      clearTimeout(late);
-    },
-  };
+  return { child, stop };
 }

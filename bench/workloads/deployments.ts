@@ -18,6 +18,9 @@ const rolled = 1_000;
 /** While nothing changes, with those of the many Deployments. */
 const steadyPods = 5_000;
 
+/** Room for the steady state's share, and for all pods of the node that is lost. */
+const mostPodsOfNode = 250;
+
 export const at = (name: string) => ({ namespace: 'default', name });
 
 function deploymentOf(name: string, replicas: number, image = 'i:1'): Deployment {
@@ -65,7 +68,7 @@ async function timed(
 
 /** Deployments: one large, a rolling update, many small, and the rest that they have afterwards. */
 export function benchDeployments(say: (text: string) => void): Promise<Figure[]> {
-  return withWorkloadCluster(say, [], async (cluster) => {
+  return withWorkloadCluster(say, ['--pods', String(mostPodsOfNode)], async (cluster) => {
     const { deployments } = cluster.server.client;
     const watch = await StatusWatch.open(deployments);
     const one = (replicas: number, generation: number) => (objects: ReadonlyMap<string, Deployment>) =>

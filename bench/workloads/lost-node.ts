@@ -11,19 +11,30 @@ const name = 'lost';
 /** Not the one of lost nodes, which is taken away from a node that lives. */
 const taintKey = 'bench.berth.io/lost';
 
-/** A Deployment whose pods would rather be on one node. */
+/**
+ * A Deployment whose pods prefer one node. Their own rule of spreading, which nothing breaks, stands in for the
+ * scheduler's defaults: those weigh as much as the preference, and would take most pods elsewhere.
+ */
 function deploymentOn(node: string): Deployment {
   const labels = { app: name };
   const matchExpressions = [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node] }];
   const preferred = [{ weight: 100, preference: { matchExpressions } }];
   const affinity = { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: preferred } };
+  const topologySpreadConstraints = [
+    {
+      topologyKey: 'kubernetes.io/hostname',
+      maxSkew: 2 * replicas,
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector: { matchLabels: labels },
+    },
+  ];
   const containers = [{ name: 'c', image: 'i' }];
   return {
     metadata: { namespace: 'default', name },
     spec: {
       replicas,
       selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { affinity, containers } },
+      template: { metadata: { labels }, spec: { affinity, topologySpreadConstraints, containers } },
     },
   };
 }
