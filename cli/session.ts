@@ -39,6 +39,7 @@ export async function withSession(command: Command, run: (session: Session) => P
   const { name, namespace, options, warnings } = await loadContext(flags.context);
   for (const warning of warnings) process.stderr.write(`Warning: ${warning}\n`);
   const impersonate = impersonation(flags);
+  const given = givenNamespace(flags);
   let reword = (warning: string): string => warning;
   const onWarning = (text: string): void => void process.stderr.write(`Warning: ${reword(text)}\n`);
   const notice = certificateNotice(name, options.cert, Date.now());
@@ -48,8 +49,8 @@ export async function withSession(command: Command, run: (session: Session) => P
   try {
     await run({
       client,
-      namespace: flags.namespace ?? namespace,
-      namespaceGiven: flags.namespace !== undefined,
+      namespace: given ?? namespace,
+      namespaceGiven: given !== undefined,
       address: options.address,
       ca: options.ca,
       async rewording(next, inner) {
@@ -65,6 +66,11 @@ export async function withSession(command: Command, run: (session: Session) => P
   } finally {
     client.close();
   }
+}
+
+/** What --namespace names. An empty name, as of an unset variable, is that of the context, as for kubectl. */
+export function givenNamespace({ namespace }: GlobalFlags): string | undefined {
+  return namespace === '' ? undefined : namespace;
 }
 
 function impersonation({

@@ -13,18 +13,21 @@ export interface ContextChange {
 
 /** Makes a context, or changes one; without a name, the one in use. */
 export async function setContext(name: string | undefined, change: ContextChange): Promise<void> {
+  for (const part of ['cluster', 'user'] as const) if (change[part] === '') throw badRequest(`--${part} cannot be empty`);
   const { path, file } = await readConfig();
   const chosen = name ?? file?.['current-context'];
   if (!chosen) throw badRequest(`${path} has no current-context; choose one with "berth config use-context NAME"`);
   const isNew = file === undefined || findEntry(file, 'contexts', chosen) === undefined;
   if (isNew && name === undefined) throw badRequest(`${path} has no context "${chosen}", which its current-context names`);
-  // What the command line does not name stays.
-  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  // What the command line does not name stays; an empty namespace is none, as for kubectl.
+  const named = Object.entries(change).filter(([, value]) => value !== undefined);
+  const given = Object.fromEntries(named.map(([field, value]) => [field, value === '' ? undefined : value]));
   await changeConfig((before) => withFields(before, 'contexts', chosen, given));
   process.stdout.write(`Context "${chosen}" ${isNew ? 'created' : 'modified'}.\n`);
 }
 
 export async function renameContext(from: string, to: string): Promise<void> {
+  if (to === '') throw badRequest('a name cannot be empty');
   const path = configPath();
   await changeConfig((file) => {
     if (!findEntry(file, 'contexts', from)) throw badRequest(`cannot rename the context "${from}", it's not in ${path}`);

@@ -115,6 +115,21 @@ describe('config', () => {
     );
   });
 
+  it('takes an empty namespace away, and refuses empty names, which would make the file unreadable', async () => {
+    await config('set-context', 'far', '--namespace=');
+    expect(await config('get-contexts', 'far', '--no-headers')).toBe('   far   far   far   default\n');
+    expect(await readFile(path, 'utf8')).not.toContain('namespace');
+    for (const flag of ['--cluster', '--user'])
+      await expect(config('set-context', 'far', `${flag}=`)).rejects.toThrow(`${flag} cannot be empty`);
+    await expect(config('rename-context', 'far', '')).rejects.toThrow('a name cannot be empty');
+    expect(await config('get-contexts', '-o', 'name')).toBe('local\nfar\n');
+  });
+
+  it('reads an empty namespace in a file as none', async () => {
+    await writeFile(path, (await readFile(path, 'utf8')).replace('namespace: team', 'namespace: ""'));
+    expect((await loadContext('far', path)).namespace).toBe('default');
+  });
+
   it('forgets clusters and users, and names the contexts that do not work then', async () => {
     expect(await config('delete-cluster', 'far')).toBe(`deleted cluster far from ${path}\n`);
     expect(await config('delete-user', 'local')).toBe(`deleted user local from ${path}\n`);

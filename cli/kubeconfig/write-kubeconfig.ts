@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { badRequest } from '../../api/errors/index.ts';
 import type { Context } from '../../client/config/context.ts';
-import { type GlobalFlags, withSession } from '../session.ts';
+import { type GlobalFlags, givenNamespace, withSession } from '../session.ts';
 import { readServerVersion } from '../version/show-versions.ts';
 import { computeDoorAddress, doorIsOff } from './door-address.ts';
 import { changeKubeconfig, isReadByKubectl, kubeconfigPath } from './kubeconfig-file.ts';
@@ -85,7 +85,7 @@ function entryOf(context: Context, { isNamed, ...flags }: KubeconfigFlags & Door
   };
   if (Object.keys(user).length === 0)
     throw badRequest(`the user of the context "${context.name}" has neither a certificate nor a token: kubectl could not use it`);
-  const namespace = flags.namespace ?? (context.namespace === 'default' ? undefined : context.namespace);
+  const namespace = givenNamespace(flags) ?? (context.namespace === 'default' ? undefined : context.namespace);
   return {
     name: flags.name ?? flags.user ?? context.name,
     cluster: {

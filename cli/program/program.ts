@@ -9,7 +9,7 @@ import { commandWord, completeCommand } from './command-word.ts';
 import { describeFailure, ExitWith } from './failure.ts';
 import { expandFlags } from './flag-words.ts';
 import { foreignSubcommand, insteadOf } from './foreign-flags.ts';
-import { addHelp } from './help.ts';
+import { addHelp, refuseUnknownSubcommand, withHelpFlag } from './help.ts';
 import { unknownCommand } from './unknown-command.ts';
 
 export interface CommandLine {
@@ -111,11 +111,11 @@ function registerOutline({ name, description, hidden = false }: CommandEntry): R
   return (program) => void program.command(name, { hidden }).description(description);
 }
 
-/** As kubectl, an empty name is that of the context. */
-function parseNamespace(text: string): string | undefined {
+/** An empty name stays one, which `givenNamespace` reads: the parser makes "" of undefined as well. */
+function parseNamespace(text: string): string {
   const rule = text === '' ? undefined : labelNameError(text);
   if (rule !== undefined) throw new InvalidArgumentError(`A namespace's name ${rule}.`);
-  return text || undefined;
+  return text;
 }
 
 /** Every command reports a mistake by throwing, as the program does. */
@@ -167,7 +167,8 @@ function failOnLostOutput(exitCode: () => number): void {
   process.stdout.on('error', onOutputError);
 }
 
-async function main(commands: Commands, words: readonly string[]): Promise<void> {
+async function main(commands: Commands, typed: readonly string[]): Promise<void> {
+  const words = withHelpFlag(typed);
   for (const terminal of [process.stdout, process.stderr]) guardTerminal(terminal);
   const [first = ''] = words;
   const instead = insteadOf(first);
@@ -182,6 +183,7 @@ async function main(commands: Commands, words: readonly string[]): Promise<void>
   failOnLostOutput(() => (program?.args[0] === 'diff' ? diffFailed : 1));
   try {
     if (foreign !== undefined) await callPlugin(commands, words, foreign);
+    if (program !== undefined) refuseUnknownSubcommand(program, words);
     await program?.parseAsync(expandFlags(program, words), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {

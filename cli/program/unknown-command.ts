@@ -42,10 +42,27 @@ const destructive: readonly string[] = [
 export function unknownCommand(word: string, known: readonly string[]): Error {
   if (Object.hasOwn(insteadOfKubectl, word)) return badRequest(`"berth ${word}" is not there; ${insteadOfKubectl[word]}`);
   if (Object.hasOwn(elsewhere, word)) return badRequest(`unknown command '${word}'; ${elsewhere[word]}`);
-  const close = nearestWord(
+  const close = closest(
     word,
-    // A slip rarely hits the first letter: "stop" is not "top".
-    known.filter((name) => !name.startsWith('_') && !destructive.includes(name) && name[0] === word[0]?.toLowerCase()),
+    known.filter((name) => !destructive.includes(name)),
   );
   return badRequest(`unknown command '${word}'; ${close ? `did you mean ${close}?` : '"berth --help" lists the commands'}`);
+}
+
+/** The same for a word behind a command that is a group of others. */
+export function unknownSubcommand(group: string, word: string, known: readonly string[]): Error {
+  const close = closest(
+    word,
+    known.filter((name) => !name.startsWith('delete')),
+  );
+  const what = `unknown command '${word}' of "berth ${group}"`;
+  return badRequest(`${what}; ${close ? `did you mean ${close}?` : `"berth ${group} --help" lists them`}`);
+}
+
+/** A slip rarely hits the first letter: "stop" is not "top". */
+function closest(word: string, known: readonly string[]): string | undefined {
+  return nearestWord(
+    word,
+    known.filter((name) => !name.startsWith('_') && name[0] === word[0]?.toLowerCase()),
+  );
 }

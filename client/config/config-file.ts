@@ -101,6 +101,7 @@ export async function parseConfig(content: string, file: string): Promise<Config
   const contexts = entries<ConfigFile['contexts'][number]>(file, fields, 'contexts', 'context', (at, context) => {
     text(file, at, context, 'cluster');
     text(file, at, context, 'user');
+    if (context.namespace === '') delete context.namespace;
     checkOptional(file, at, context, ['namespace']);
   });
   if (fields['current-context'] === '') delete fields['current-context'];

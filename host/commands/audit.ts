@@ -5,7 +5,7 @@ import { parseDuration } from '../../cli/args/duration.ts';
 import { resolveKind } from '../../cli/args/resource-args.ts';
 import { plainTable } from '../../cli/printers/plain-table.ts';
 import { ExitWith } from '../../cli/program/failure.ts';
-import { type GlobalFlags, interruptSignal } from '../../cli/session.ts';
+import { type GlobalFlags, givenNamespace, interruptSignal } from '../../cli/session.ts';
 import { type AuditFilter, auditCells, auditHeadings, isShown } from '../audit/audit-filter.ts';
 import { parseLine, readAudit } from '../audit/read-audit.ts';
 import { defaultDataDir } from '../paths.ts';
@@ -32,7 +32,7 @@ export function registerAudit(program: Command): void {
     .option('-f, --follow', 'follow new entries')
     .addOption(new Option('-o, --output <format>', 'json: the lines as they are').choices(['json']))
     .action(async (flags: AuditFlags, command: Command) => {
-      const { namespace } = command.optsWithGlobals<GlobalFlags>();
+      const namespace = givenNamespace(command.optsWithGlobals<GlobalFlags>());
       await showAudit(flags, {
         user: flags.user,
         verb: flags.verb,

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { examples } from '../../cli/program/examples.ts';
+import { createProgram } from '../../host/main.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';
 
@@ -30,6 +32,9 @@ describe('flags in the forms of pflag', () => {
     ['get cm -A=false -l app=x -oname', 'configmap/in-default\n'],
     ['get cm -Aoname --all-namespaces=true -l=app=x', 'configmap/in-default\nconfigmap/in-other\n'],
     ['get cm in-other -n=default --ignore-not-found=true', ''],
+    ['get cm -n= -oname -l=app=x', 'configmap/in-default\n'],
+    ['get cm --namespace= -oname -l=app=x', 'configmap/in-default\n'],
+    ['delete cm --all -n= -l=app=x --dry-run=server -oname', 'configmap/in-default\n'],
     ['get cm in-default -o=jsonpath={.none} --allow-missing-template-keys', ''],
     ['get cm in-default -o=jsonpath={.none} --allow-missing-template-keys=true', ''],
   ])('berth %s', async (words, out) => {
@@ -126,6 +131,35 @@ describe('manifests of other tools, and what Kubernetes has and Berth not yet', 
 });
 
 describe('the help', () => {
+  it.each([
+    ['rollout restrat --help', /^error: unknown command 'restrat' of "berth rollout"; did you mean restart\?\n$/],
+    ['config -n a nonsense -h', /^error: unknown command 'nonsense' of "berth config"; "berth config --help" lists them\n$/],
+    ['help nonsense', /^error: unknown command 'nonsense'; "berth --help" lists the commands\n$/],
+    ['help rollout nonsense', /^error: unknown command 'nonsense' of "berth rollout"/],
+  ])('refuses berth %s', async (words, err) => {
+    const said = await cli.berth(...words.split(' '));
+    expect(said).toMatchObject({ code: 1, out: '' });
+    expect(said.err).toMatch(err);
+  });
+
+  it.each([
+    ['help rollout restart', /^Usage: berth rollout restart /],
+    ['rollout restart --help', /^Usage: berth rollout restart /],
+    ['help rollout', /^Usage: berth rollout status/],
+    ['help', /^Usage: berth \[options\]/],
+    ['create configmap --help', /^Usage: berth create/],
+  ])('berth %s', async (words, out) => {
+    const said = await cli.berth(...words.split(' '));
+    expect(said).toMatchObject({ code: 0, err: '' });
+    expect(said.out).toMatch(out);
+  });
+
+  it('has examples of every command but those that take no words', async () => {
+    const plain = ['agent', 'api-versions', 'compact', 'controllers', 'plugin', 'scheduler', 'server', 'uninstall', 'version'];
+    const without = (await createProgram()).commands.map((command) => command.name()).filter((name) => !(name in examples));
+    expect(without.filter((name) => !name.startsWith('_')).toSorted()).toEqual(plain.toSorted());
+  });
+
   it('has an error for a command that does not exist', async () => {
     expect(await cli.berth('fly', '--help')).toMatchObject({
       code: 1,
