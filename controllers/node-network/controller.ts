@@ -1,9 +1,10 @@
 import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
-import type { Node, NodeNetwork } from '../../api/generated/types.ts';
+import type { Node, NodeNetwork, ServiceCIDR } from '../../api/generated/types.ts';
+import { ownServiceCidr } from '../../api/kinds/service-cidr/fields.ts';
 import { parseAddressRange } from '../../api/meta/address-range.ts';
 import { defaultNetwork } from '../../api/meta/cluster-ranges.ts';
 import { equalValues } from '../../api/meta/equal.ts';
-import type { Client, Informer } from '../../client/index.ts';
+import type { Client, Informer, Logger } from '../../client/index.ts';
 import { type Controller, changesOf } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { rule } from '../rules.ts';
@@ -14,14 +15,21 @@ export interface NodeNetworksOptions {
   readonly client: { readonly nodeNetworks: Pick<Client['nodeNetworks'], 'create' | 'update' | 'delete'> };
   readonly nodes: Informer<Node>;
   readonly networks: Informer<NodeNetwork>;
+  /** Only the server's own is read: the range that Services get addresses of. */
+  readonly serviceCidrs: Informer<ServiceCIDR>;
   readonly settings: NodeNetworkSettings;
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 /**
  * Keeps a NodeNetwork for each node with a range of pods' addresses: what agents read of nodes other than their own.
+ * Services have the range that the server gives addresses of, whatever these controllers were told: with another one
+ * agents would neither route to Services nor serve them.
  */
-export function createNodeNetworks({ client, nodes, networks, settings }: NodeNetworksOptions): Controller {
+export function createNodeNetworks({ client, nodes, networks, serviceCidrs, ...rest }: NodeNetworksOptions): Controller {
+  const { settings, logger } = rest;
   const { clusterCidr = defaultNetwork.clusterCidr } = settings;
+  let { serviceCidr = defaultNetwork.serviceCidr } = settings;
   const cluster = parseAddressRange(clusterCidr);
   /** Where pods may have addresses; undefined when nodes outside of the cluster's range came or went. */
   let ranges: readonly string[] | undefined;
@@ -29,7 +37,8 @@ export function createNodeNetworks({ client, nodes, networks, settings }: NodeNe
   async function reconcile(name: string, signal: AbortSignal): Promise<void> {
     const stored = networks.lister.get(name);
     ranges ??= podRanges(clusterCidr, nodes.lister.list(), networks.lister.list());
-    const step = decideNodeNetwork(nodes.lister.get(name), stored, settings, ranges);
+    learnServiceRange();
+    const step = decideNodeNetwork(nodes.lister.get(name), stored, { ...settings, serviceCidr }, ranges);
     if (step.do === 'nothing') return;
     const { uid, resourceVersion } = stored?.metadata ?? {};
     try {
@@ -42,6 +51,16 @@ export function createNodeNetworks({ client, nodes, networks, settings }: NodeNe
     }
   }
 
+  /** The server replaces the ServiceCIDR when it starts with another range; while there is none, the last one holds. */
+  function learnServiceRange(): void {
+    const [range] = serviceCidrs.lister.get(ownServiceCidr)?.spec?.cidrs ?? [];
+    if (range === undefined || range === serviceCidr) return;
+    const told = settings.serviceCidr ?? defaultNetwork.serviceCidr;
+    const message = 'controllers and server have other --service-cidr: nodes are told that of the server';
+    if (range !== told) logger.warn({ controllers: told, server: range }, message);
+    serviceCidr = range;
+  }
+
   const names = ({ metadata }: Node | NodeNetwork): string[] => [metadata?.name ?? ''];
   // A range outside of the cluster's is told to all nodes.
   const all = (node: Node): string[] => {
@@ -50,9 +69,16 @@ export function createNodeNetworks({ client, nodes, networks, settings }: NodeNe
     return nodes.lister.list().flatMap((each) => names(each));
   };
   const hasOtherRanges = (next: Node, old: Node) => !equalValues(rangesOutside(cluster, next), rangesOutside(cluster, old));
+  const ofRange = ({ metadata }: ServiceCIDR): string[] =>
+    metadata?.name === ownServiceCidr ? nodes.lister.list().flatMap((each) => names(each)) : [];
   return {
     name: 'node-network',
-    sources: [changesOf(nodes, names, {}), changesOf(nodes, all, { matters: hasOtherRanges }), changesOf(networks, names, {})],
+    sources: [
+      changesOf(nodes, names, {}),
+      changesOf(nodes, all, { matters: hasOtherRanges }),
+      changesOf(networks, names, {}),
+      changesOf(serviceCidrs, ofRange, {}),
+    ],
     reconcile,
   };
 }
@@ -60,7 +86,10 @@ export function createNodeNetworks({ client, nodes, networks, settings }: NodeNe
 export const nodeNetworks: ControllerDefinition = {
   name: 'node-network',
   rules: [rule(['create', 'update'], 'networking.berth.io', 'nodenetworks')],
-  watches: { Node: { whole: true }, NodeNetwork: { whole: true } },
-  create: ({ client, informer, settings }) =>
-    createNodeNetworks({ client, nodes: informer('Node'), networks: informer('NodeNetwork'), settings }),
+  watches: { Node: { whole: true }, NodeNetwork: { whole: true }, ServiceCIDR: { whole: true } },
+  create: ({ client, informer, settings, logger }) =>
+    createNodeNetworks({
+      ...{ client, settings, logger },
+      ...{ nodes: informer('Node'), networks: informer('NodeNetwork'), serviceCidrs: informer('ServiceCIDR') },
+    }),
 };

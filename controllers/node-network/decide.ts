@@ -8,9 +8,9 @@ export type Step =
   | { readonly do: 'delete' }
   | { readonly do: 'nothing' };
 
-/** What an operator says of the cluster's network; the server must be told the same range of Services. */
+/** What an operator says of the cluster's network. */
 export interface NodeNetworkSettings extends NodeRangeSettings {
-  /** "10.43.0.0/16" when absent. */
+  /** Until the server's own range is known, which counts; "10.43.0.0/16" when absent. */
   readonly serviceCidr?: string | undefined;
   /** "cluster.local" when absent. */
   readonly clusterDomain?: string | undefined;

@@ -5,7 +5,7 @@ import { subdomainNameError } from '../../api/meta/names.ts';
 import type { ServerOptions } from '../../apiserver/main.ts';
 import type { RunControllersOptions } from '../../controllers/main.ts';
 
-/** The cluster's network, which server and controllers must be told alike: Kubernetes' names. */
+/** The cluster's network, which server and controllers are told alike: Kubernetes' names. */
 export interface NetworkFlags {
   readonly serviceCidr?: string;
   readonly clusterCidr?: string;
