@@ -5,7 +5,7 @@ import { listenBesides } from './advertise.ts';
 import { ConnectionBounds, type ListenerLimits } from './connections/connection-bounds.ts';
 import type { Keepalive } from './connections/keepalive.ts';
 import type { TlsOptions } from './connections/tls.ts';
-import { type HttpListener, type HttpListenerOptions, openHttpListener } from './http/http-listener.ts';
+import { type HttpListener, type HttpListenerOptions, openHttpListener } from './http/listener/http-listener.ts';
 import type { ServerPki } from './pki/pki.ts';
 import type { ApiServer } from './rpc/api-server.ts';
 import { ListenerCredentials } from './rpc/listener/credentials.ts';

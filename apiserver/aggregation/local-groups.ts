@@ -3,8 +3,8 @@ import { apiServiceName, automanagedLabel, availableOf, managed } from '../../ap
 import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
 import { equalValues } from '../../api/meta/equal.ts';
-import { type ServedStores, servedKinds } from '../http/discovery.ts';
-import { virtualResources } from '../http/virtual-resources.ts';
+import { type ServedStores, servedKinds } from '../http/discovery/discovery.ts';
+import { virtualResources } from '../http/discovery/virtual-resources.ts';
 
 /** An APIService that the server keeps, and who has the group: the program, or custom kinds. */
 export interface LocalService {

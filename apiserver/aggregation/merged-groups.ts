@@ -1,5 +1,5 @@
 import { compareVersions } from '../../api/kinds/custom-resource-definition/meaning.ts';
-import type { ServedGroups } from '../http/discovery.ts';
+import type { ServedGroups } from '../http/discovery/discovery.ts';
 import type { Resource } from '../http/subresources.ts';
 import { priorityOfGroup, priorityOfVersion } from './local-groups.ts';
 import type { RemoteGroup, RemoteGroups } from './remote-groups.ts';

@@ -16,20 +16,20 @@ import { answerReview, type ReviewKind, type Reviews, type ReviewTokens, reviewP
 import { prepareBind, prepareEvict, prepareFinalize } from '../verbs/special-writes.ts';
 import { otherPlace } from '../verbs/standard-writes.ts';
 import { prepareToken } from '../verbs/token-requests.ts';
-import { bodyKind } from './body-kinds.ts';
+import type { AnswerForm } from './answers/object-forms.ts';
 import { componentsRoute, type Schedulers } from './component-statuses.ts';
-import { dropGoZeros } from './go-zeros.ts';
+import { findVirtual, type VirtualResource } from './discovery/virtual-resources.ts';
+import { noSuchResource } from './errors/no-such-resource.ts';
+import { successOf } from './errors/status-object.ts';
 import type { HttpRequest } from './http-call.ts';
-import { openEnvelope } from './kubernetes-protobuf.ts';
-import { metricsRoute } from './metrics-routes.ts';
-import { noSuchResource } from './no-such-resource.ts';
-import type { AnswerForm } from './object-forms.ts';
-import type { ResourcePath } from './parse-path.ts';
-import { mediaTypeOf, objectBody } from './read-body.ts';
+import { metricsRoute } from './metrics/metrics-routes.ts';
+import { openEnvelope } from './protobuf/kubernetes-protobuf.ts';
+import { bodyKind } from './requests/body-kinds.ts';
+import { dropGoZeros } from './requests/go-zeros.ts';
+import type { ResourcePath } from './requests/parse-path.ts';
+import { mediaTypeOf, objectBody } from './requests/read-body.ts';
+import { checkedWriteOptions } from './requests/write-options.ts';
 import { type ActionRequest, type DocumentRoute, notThere, type UnaryRoute } from './resource-routes.ts';
-import { successOf } from './status-object.ts';
-import { findVirtual, type VirtualResource } from './virtual-resources.ts';
-import { checkedWriteOptions } from './write-options.ts';
 
 /** What the actions need of the server. */
 export interface ActionDeps {

@@ -5,11 +5,11 @@ import { controllersLease, defaultSchedulerName, namespaces } from '../../api/me
 import { checkStorage } from '../calls/health-page.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { CallContext } from '../verbs/call-context.ts';
-import { metaApiVersion } from './accept.ts';
-import { textColumns } from './column-descriptions.ts';
-import type { IncludeObject } from './object-forms.ts';
-import { listOptionsOf } from './read-query.ts';
-import { selected } from './resource-metrics.ts';
+import { metaApiVersion } from './answers/accept.ts';
+import { textColumns } from './answers/column-descriptions.ts';
+import type { IncludeObject } from './answers/object-forms.ts';
+import { selected } from './metrics/resource-metrics.ts';
+import { listOptionsOf } from './requests/read-query.ts';
 import type { ActionRequest, DocumentRoute } from './resource-routes.ts';
 
 // ComponentStatus, as Kubernetes' clients know it: how the parts of the control plane are, asked anew by each read.

@@ -4,8 +4,8 @@ import { groupOf } from '../../api/kinds/identity.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import type { ObjectForm } from '../verbs/object-format.ts';
-import type { AnswerForm } from './object-forms.ts';
-import { successOf } from './status-object.ts';
+import type { AnswerForm } from './answers/object-forms.ts';
+import { successOf } from './errors/status-object.ts';
 
 /** The kinds of which Kubernetes answers a deletion with the object; with a Status for all others. */
 const shown: ReadonlySet<string> = new Set([

@@ -18,26 +18,32 @@ import type { Registry } from '../registry/registry.ts';
 import type { Tunnels } from '../tunnel/tunnels.ts';
 import { joinPieces } from '../verbs/pieces.ts';
 import type { Verbs } from '../verbs/verbs.ts';
-import { contentTypes, negotiate, prefersProtobuf, type Wanted } from './accept.ts';
 import { type ActionDeps, actionRoute } from './action-routes.ts';
-import { encodedFor, outputTo } from './answer-encoding.ts';
-import { answerForm, includeOf, itemForm, itemFormId, protobufForm } from './answer-forms.ts';
-import { writers } from './answer-writers.ts';
-import { checkRequest } from './check-request.ts';
+import { contentTypes, negotiate, prefersProtobuf, type Wanted } from './answers/accept.ts';
+import { encodedFor, outputTo } from './answers/answer-encoding.ts';
+import { answerForm, includeOf, itemForm, itemFormId, protobufForm } from './answers/answer-forms.ts';
+import { writers } from './answers/answer-writers.ts';
+import { type ListWay, sendList } from './answers/list-stream.ts';
+import { compactList, prettyJson, prettyList, readsPretty, wantsPretty } from './answers/pretty-json.ts';
+import { HttpWatchSink, isOfVersion, jsonEventsAs, jsonWriting } from './answers/watch-stream.ts';
 import { warnOfDeprecation } from './deprecated-kinds.ts';
-import { findResource } from './find-resource.ts';
+import { isPublicPath, KINDS, PathAnswers } from './discovery/path-answers.ts';
+import { httpCodeOf, statusOf } from './errors/status-object.ts';
+import type { StatusSubject } from './errors/status-text.ts';
+import { warningHeaders } from './errors/warnings.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from './http-call.ts';
-import { checkedListOptions, watchOptionsOf } from './list-options.ts';
-import { type ListWay, sendList } from './list-stream.ts';
-import { parsePath, type ResourcePath } from './parse-path.ts';
-import { isPublicPath, KINDS, PathAnswers } from './path-answers.ts';
-import { compactList, prettyJson, prettyList, readsPretty, wantsPretty } from './pretty-json.ts';
-import { hasProtobuf, protobufEventsAs, protobufWriting } from './protobuf-forms.ts';
-import { sendProtobufList } from './protobuf-list.ts';
+import { announceEnd, discardBody, endAnswer } from './listener/unread-request.ts';
+import { hasProtobuf, protobufEventsAs, protobufWriting } from './protobuf/protobuf-forms.ts';
+import { sendProtobufList } from './protobuf/protobuf-list.ts';
+import { statusProtobuf } from './protobuf/status-protobuf.ts';
 import { extensionRoute } from './proxy/extension-route.ts';
 import { answerPublic } from './public-answers.ts';
-import { readBody } from './read-body.ts';
-import { type Target, targetOf } from './request-target.ts';
+import { checkRequest } from './requests/check-request.ts';
+import { findResource } from './requests/find-resource.ts';
+import { checkedListOptions, watchOptionsOf } from './requests/list-options.ts';
+import { parsePath, type ResourcePath } from './requests/parse-path.ts';
+import { readBody } from './requests/read-body.ts';
+import { type Target, targetOf } from './requests/request-target.ts';
 import {
   type ActionRequest,
   type CollectionRoute,
@@ -48,16 +54,10 @@ import {
   routeOf,
   type UnaryRoute,
 } from './resource-routes.ts';
-import { httpCodeOf, statusOf } from './status-object.ts';
-import { statusProtobuf } from './status-protobuf.ts';
-import type { StatusSubject } from './status-text.ts';
 import type { StreamRoute } from './streams/stream-route.ts';
 import { streamRouteOf } from './streams/stream-routes.ts';
 import { Upgrade, UpgradeCall } from './streams/upgrade.ts';
 import { SocketWatchSink } from './streams/watch-socket.ts';
-import { announceEnd, discardBody, endAnswer } from './unread-request.ts';
-import { warningHeaders } from './warnings.ts';
-import { HttpWatchSink, isOfVersion, jsonEventsAs, jsonWriting } from './watch-stream.ts';
 
 export interface HttpDoorOptions extends CallChainOptions {
   readonly registry: Registry;

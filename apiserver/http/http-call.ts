@@ -6,7 +6,7 @@ import type { TokenTable } from '../authn/tokens.ts';
 import { identify } from '../calls/identify.ts';
 import type { TransportCall } from '../calls/transport-call.ts';
 import type { ClientCertificates } from '../pki/client-certificates.ts';
-import type { BodilessRequest } from './http2-messages.ts';
+import type { BodilessRequest } from './listener/http2-messages.ts';
 
 export type HttpRequest = IncomingMessage | Http2ServerRequest | BodilessRequest;
 /** Of HTTP/2 as well: what is used of it here is the same. */

@@ -2,12 +2,12 @@ import type { Logger } from 'pino';
 import { asApiError } from '../../api/errors/index.ts';
 import { judgeError } from '../calls/judge-error.ts';
 import type { AnonymousCalls } from '../limits/anonymous-calls.ts';
-import { contentTypes } from './accept.ts';
+import { contentTypes } from './answers/accept.ts';
+import { KINDS, type PathAnswers } from './discovery/path-answers.ts';
+import { statusOf } from './errors/status-object.ts';
 import type { HttpRequest, HttpResponse } from './http-call.ts';
-import { KINDS, type PathAnswers } from './path-answers.ts';
-import type { Target } from './request-target.ts';
-import { statusOf } from './status-object.ts';
-import { announceEnd, endAnswer } from './unread-request.ts';
+import { announceEnd, endAnswer } from './listener/unread-request.ts';
+import type { Target } from './requests/request-target.ts';
 
 interface PublicDeps {
   readonly paths: PathAnswers;

@@ -14,19 +14,19 @@ import { servedKind } from '../registry/store-version.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import type { PreparedCall } from '../verbs/prepared-call.ts';
 import type { Verbs } from '../verbs/verbs.ts';
-import type { Wanted } from './accept.ts';
+import type { Wanted } from './answers/accept.ts';
+import type { AnswerForm, IncludeObject } from './answers/object-forms.ts';
 import { completeDeletion, deletionForm } from './deletions.ts';
-import { dropGoZeros } from './go-zeros.ts';
+import { noSuchResource } from './errors/no-such-resource.ts';
+import { type StatusObject, successOf } from './errors/status-object.ts';
 import type { HttpRequest } from './http-call.ts';
-import { openEnvelope } from './kubernetes-protobuf.ts';
-import { noSuchResource } from './no-such-resource.ts';
-import type { AnswerForm, IncludeObject } from './object-forms.ts';
-import type { ResourcePath } from './parse-path.ts';
-import { mediaTypeOf, objectBody, unsupported } from './read-body.ts';
-import { flag, getOptionsOf, listOptionsOf } from './read-query.ts';
-import { type StatusObject, successOf } from './status-object.ts';
+import { openEnvelope } from './protobuf/kubernetes-protobuf.ts';
+import { dropGoZeros } from './requests/go-zeros.ts';
+import type { ResourcePath } from './requests/parse-path.ts';
+import { mediaTypeOf, objectBody, unsupported } from './requests/read-body.ts';
+import { flag, getOptionsOf, listOptionsOf } from './requests/read-query.ts';
+import { checkedDeleteOptions, checkedPatchOptions, checkedWriteOptions } from './requests/write-options.ts';
 import { partsOfKind } from './subresources.ts';
-import { checkedDeleteOptions, checkedPatchOptions, checkedWriteOptions } from './write-options.ts';
 
 /** A request of a resource, as far as its path and its method say. */
 export interface ActionRequest {

@@ -8,7 +8,7 @@ import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { resourceOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
-import { type ServedGroups, servedGroups, servedKinds } from '../http/discovery.ts';
+import { type ServedGroups, servedGroups, servedKinds } from '../http/discovery/discovery.ts';
 import type { Registry } from '../registry/registry.ts';
 import { serverVersion } from '../server-version.ts';
 import { ContentsMaker, type DocumentParts, type GroupContents, Slices } from './contents.ts';

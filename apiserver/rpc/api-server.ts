@@ -18,7 +18,7 @@ import { CallMeters } from '../calls/call-meter.ts';
 import { type ArrivalLimits, Arrivals, clientOf, defaultArrivalLimits } from '../connections/arrivals.ts';
 import type { Keepalive } from '../connections/keepalive.ts';
 import { Refusals } from '../connections/refusals.ts';
-import { LazyDoor } from '../http/lazy-door.ts';
+import { LazyDoor } from '../http/listener/lazy-door.ts';
 import { AnonymousCalls, type AnonymousLimits, defaultAnonymousLimits } from '../limits/anonymous-calls.ts';
 import { type AnswerLimits, AnswerRoom, defaultAnswerLimits } from '../limits/answer-room.ts';
 import { type ClientLimits, defaultClientLimits, LimitKeeper } from '../limits/client-limits.ts';

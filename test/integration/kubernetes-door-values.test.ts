@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeMessage } from '../../api/codec/message.ts';
-import { envelope } from '../../apiserver/http/kubernetes-protobuf.ts';
+import { envelope } from '../../apiserver/http/protobuf/kubernetes-protobuf.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { asks, writes } from './kubernetes-asks.ts';
 

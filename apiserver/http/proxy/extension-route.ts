@@ -5,12 +5,12 @@ import { type ExtensionDeps, extensionHost, extensionTarget } from '../../aggreg
 import type { RemoteGroup } from '../../aggregation/remote-groups.ts';
 import { remoteUserHeaders } from '../../aggregation/remote-user.ts';
 import type { Access, Attributes } from '../../authz/attributes.ts';
+import { noSuchResource } from '../errors/no-such-resource.ts';
 import type { HttpRequest } from '../http-call.ts';
-import { noSuchResource } from '../no-such-resource.ts';
-import type { RequestPath, ResourcePath } from '../parse-path.ts';
-import { flag } from '../read-query.ts';
+import { hasBody } from '../listener/unread-request.ts';
+import type { RequestPath, ResourcePath } from '../requests/parse-path.ts';
+import { flag } from '../requests/read-query.ts';
 import type { StreamRoute, StreamWay } from '../streams/stream-route.ts';
-import { hasBody } from '../unread-request.ts';
 import { forwardRequest } from './forward-request.ts';
 
 const METHOD = '/berth.apiregistration.v1.Extensions/Request';

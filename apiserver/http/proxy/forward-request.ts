@@ -8,9 +8,9 @@ import type { KeptConnections, KeptOptions } from '../../aggregation/extension-c
 import { abortable } from '../../tunnel/abortable.ts';
 import { stopping } from '../../tunnel/forward.ts';
 import { overTls } from '../../tunnel/over-tls.ts';
+import { askForBody, hasBody } from '../listener/unread-request.ts';
 import type { StreamWay } from '../streams/stream-route.ts';
 import type { Upgrade } from '../streams/upgrade.ts';
-import { askForBody, hasBody } from '../unread-request.ts';
 import { answerHeaders, requestHeaders } from './proxy-headers.ts';
 import type { ProxyTarget } from './proxy-target.ts';
 import { LinkRewriter, type ProxyPlace, rewriteLink } from './rewrite-links.ts';

@@ -9,9 +9,9 @@ import type { KindStore } from '../../registry/kind-store.ts';
 import { abortable } from '../../tunnel/abortable.ts';
 import { joinStream } from '../../tunnel/carry.ts';
 import type { Tunnels } from '../../tunnel/tunnels.ts';
+import { discardBody } from '../listener/unread-request.ts';
 import { sendBytes } from '../streams/send-bytes.ts';
 import type { StreamWay } from '../streams/stream-route.ts';
-import { discardBody } from '../unread-request.ts';
 import { sendNodeLog } from './node-logs.ts';
 
 // What of a kubelet's pages a node has. Agents listen on no port: the server answers from what they told it, and asks

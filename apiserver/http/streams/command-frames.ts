@@ -3,7 +3,7 @@ import { field } from '../../../api/codec/wire-format.ts';
 import { WireReader } from '../../../api/codec/wire-reader.ts';
 import type { ApiError } from '../../../api/errors/index.ts';
 import { isJsonObject } from '../../../api/meta/merge-patch.ts';
-import { statusOf } from '../status-object.ts';
+import { statusOf } from '../errors/status-object.ts';
 
 /** PodExecRequest and PodAttachRequest have the same frames. */
 const STDIN = 2;

@@ -4,9 +4,9 @@ import { forbidden, invalidValue, notSupported } from '../../../api/errors/viola
 import { timestamp } from '../../../api/meta/time.ts';
 import { logs } from '../../tunnel/carriages.ts';
 import { authorizeStream, joinStream, openStream, type StreamDeps } from '../../tunnel/carry.ts';
-import { flag, integer } from '../read-query.ts';
+import { discardBody } from '../listener/unread-request.ts';
+import { flag, integer } from '../requests/read-query.ts';
 import type { ResourceRequest } from '../resource-routes.ts';
-import { discardBody } from '../unread-request.ts';
 import { requireContainer } from './choose-container.ts';
 import { checkLogProtocols, LogSocket } from './log-socket.ts';
 import { sendBytes } from './send-bytes.ts';

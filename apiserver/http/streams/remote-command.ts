@@ -6,7 +6,7 @@ import { awaitFirstFrame } from '../../tunnel/forward.ts';
 import type { ContainerChoice } from '../../tunnel/stream-target.ts';
 import type { ServedStream } from '../../tunnel/tunnels.ts';
 import type { CallContext } from '../../verbs/call-context.ts';
-import { flag } from '../read-query.ts';
+import { flag } from '../requests/read-query.ts';
 import type { ResourceRequest } from '../resource-routes.ts';
 import { isToldToRun, rejectUnassigned, requireContainer } from './choose-container.ts';
 import { outcomeOf, outputsOf } from './command-frames.ts';

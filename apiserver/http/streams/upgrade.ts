@@ -1,8 +1,8 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { badRequest } from '../../../api/errors/index.ts';
-import { GatheredBytes } from '../gathered-bytes.ts';
 import { HttpCall, type HttpRequest, type HttpResponse } from '../http-call.ts';
+import { GatheredBytes } from '../listener/gathered-bytes.ts';
 import { takeBearerProtocol } from './bearer-protocol.ts';
 
 /** So long a client has to read a refusal. */

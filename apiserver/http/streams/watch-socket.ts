@@ -1,7 +1,7 @@
 import { type WebSocket, WebSocketServer } from 'ws';
 import { asApiError } from '../../../api/errors/index.ts';
-import { statusOf } from '../status-object.ts';
-import type { DoorWatchSink, EventWriting } from '../watch-stream.ts';
+import type { DoorWatchSink, EventWriting } from '../answers/watch-stream.ts';
+import { statusOf } from '../errors/status-object.ts';
 import type { Upgrade } from './upgrade.ts';
 import { messagePieces } from './web-socket.ts';
 

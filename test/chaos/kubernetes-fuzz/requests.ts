@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { groupOf } from '../../../api/kinds/identity.ts';
 import { kinds } from '../../../api/kinds/index.ts';
 import type { Kind } from '../../../api/kinds/kind.ts';
-import { envelope } from '../../../apiserver/http/kubernetes-protobuf.ts';
+import { envelope } from '../../../apiserver/http/protobuf/kubernetes-protobuf.ts';
 import { mutate } from '../fuzz/mutate.ts';
 import { objectBytes, patchBytes, sampleOf } from '../fuzz/objects.ts';
 import { names, strangeTexts } from '../fuzz/words.ts';

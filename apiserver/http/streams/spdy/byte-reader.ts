@@ -1,4 +1,4 @@
-import { GatheredBytes } from '../../gathered-bytes.ts';
+import { GatheredBytes } from '../../listener/gathered-bytes.ts';
 import { SpdyError } from './spdy-error.ts';
 
 /** Takes bytes from a source in pieces of wanted sizes. Holds what the source gave last, and what is wanted. */
