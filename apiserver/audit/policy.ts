@@ -55,7 +55,8 @@ export const defaultPolicy: AuditPolicy = {
       level: 'None',
       resources: [{ group: 'authorization.k8s.io', resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'] }],
     },
-    { level: 'Metadata', resources: [{ group: '', resources: ['secrets', 'pods/*'] }] },
+    // A proxied read reaches a container as any other request does, or the logs of a node.
+    { level: 'Metadata', resources: [{ group: '', resources: ['secrets', 'pods/*', 'services/proxy', 'nodes/proxy'] }] },
     { level: 'None', verbs: readVerbs },
     { level: 'Metadata' },
   ],
