@@ -6,7 +6,6 @@ import { groupOf } from '../../api/kinds/identity.ts';
 import { kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { olderVersions } from '../../api/kinds/versions.ts';
-import { withSession } from '../session.ts';
 
 // The kinds that the server has besides Berth's own. A command line asks for them only when it names one: of its own
 // every program knows the kinds that it was built with.
@@ -29,6 +28,8 @@ export function otherKinds(): readonly Kind[] {
 export function learnFrom(command: Command): void {
   setOthers([]);
   ask = async () => {
+    // A completion uses the other functions, and need not load what connects.
+    const { withSession } = await import('../session.ts');
     let found: readonly Kind[] = [];
     await withSession(command, async ({ client }) => {
       found = kindsOfUsers(await client.objects.kinds());

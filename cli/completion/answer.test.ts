@@ -13,6 +13,7 @@ const schema = { type: 'object', properties: { spec: { type: 'object', propertie
 
 const lookup: Lookup = {
   kinds: async () => [custom('toys', 'v2'), custom('toys', 'v1'), custom('ingresses', 'v1')],
+  newestKinds: () => lookup.kinds(),
   schema: async ({ apiVersion }) => (apiVersion === 'g.io/v2' ? schema : undefined),
   contexts: async () => ['local', 'far'],
   plugins: async () => ['foo', 'bar-baz'],
@@ -109,6 +110,23 @@ describe('an answer', () => {
     expect(await words({ type: 'field' }, 'toy.')).toEqual(['toy.apiVersion', 'toy.kind', 'toy.metadata', 'toy.spec']);
     expect(await words({ type: 'field' }, 'ty.spec.')).toEqual(['ty.spec.size']);
     expect(await words({ type: 'field' }, 'toys.spec.none.')).toEqual([]);
+  });
+
+  it('asks for the newest kinds only where those of before have nothing that fits', async () => {
+    let asked = 0;
+    const newestKinds = async () => {
+      asked++;
+      return [custom('zebras', 'v1')];
+    };
+    const older = { ...lookup, newestKinds };
+    const typed = async (current: string, ...before: string[]) => {
+      const { candidates } = await answer({ wanted: resource(...before), current, prefix: '', flags: new Map() }, older);
+      return [asked, ...candidates.map(({ word }) => word)];
+    };
+    expect(await typed('to')).toEqual([0, 'toys']);
+    expect(await typed('', 'toys')).toEqual([0, 'bear']);
+    expect(await typed('zeb')).toEqual([1, 'zebras']);
+    expect(await typed('', 'zebras')).toEqual([2, 'bear']);
   });
 
   it('has the fields below the metadata of every kind', async () => {

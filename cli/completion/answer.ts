@@ -5,8 +5,9 @@ import { groupOf, resourceOf } from '../../api/kinds/identity.ts';
 import { kindOf, kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
-import type { Client } from '../../client/index.ts';
+import type { Client, ConnectOptions } from '../../client/index.ts';
 import { kindsOfUsers, otherKindOf } from '../args/other-kinds.ts';
+import { kindsCachePath, readKindsCache, writeKindsCache } from './kinds-cache.ts';
 import type { Candidate, Question, Wanted } from './question.ts';
 
 /** What a completion looks up outside the program. Every method gives nothing when it cannot know. */
@@ -14,8 +15,10 @@ export interface Lookup {
   contexts(): Promise<string[]>;
   /** What calls the plugins of the PATH, which these commands hide. */
   plugins(builtIn: readonly string[]): Promise<string[]>;
-  /** The kinds that users added, the preferred version first. */
+  /** The kinds that users added, the preferred version first; those of some minutes ago may do. */
   kinds(): Promise<readonly Kind[]>;
+  /** The same, asked for now. */
+  newestKinds(): Promise<readonly Kind[]>;
   /** The schema of a kind that a user added, as its definition has it. */
   schema(kind: Kind): Promise<JsonObject | undefined>;
   /** The names of the objects of a kind, in the namespace where it has some. */
@@ -112,14 +115,20 @@ async function resourceWords(
   const [first, ...names] = before;
   if (first !== undefined && !first.includes('/'))
     return await objectWords(await kindBehind(first, lookup), { before: names }, current, lookup);
-  const offered = wanted ? kinds.filter(({ kind }) => wanted.includes(kind)) : [...kinds, ...(await ofUsers(lookup))];
-  return first === undefined ? typeWords(current, offered) : { words: typesBefore(offered) };
+  if (wanted) {
+    const offered = kinds.filter(({ kind }) => wanted.includes(kind));
+    return first === undefined ? typeWords(current, offered) : { words: typesBefore(offered) };
+  }
+  if (first !== undefined) return { words: typesBefore([...kinds, ...ofUsers(await lookup.kinds())]) };
+  const known = typeWords(current, [...kinds, ...ofUsers(await lookup.kinds())]);
+  if (known.words.some(({ word }) => word.startsWith(current))) return known;
+  return typeWords(current, [...kinds, ...ofUsers(await lookup.newestKinds())]);
 }
 
 /** The kinds of users, each once, called by what means no other kind. */
-async function ofUsers(lookup: Lookup): Promise<Kind[]> {
+function ofUsers(theirs: readonly Kind[]): Kind[] {
   const found = new Map<string, Kind>();
-  for (const kind of await lookup.kinds()) {
+  for (const kind of theirs) {
     const resource = resourceOf(kind);
     const isPlain = kindOf(kind.plural) === undefined && [...found.values()].every(({ plural }) => plural !== kind.plural);
     if (found.has(resource)) continue;
@@ -129,7 +138,7 @@ async function ofUsers(lookup: Lookup): Promise<Kind[]> {
 }
 
 async function kindBehind(noun: string, lookup: Lookup): Promise<Kind | undefined> {
-  return kindOf(noun) ?? otherKindOf(noun, await lookup.kinds());
+  return kindOf(noun) ?? otherKindOf(noun, await lookup.kinds()) ?? otherKindOf(noun, await lookup.newestKinds());
 }
 
 /** "pods", and behind "pods,no" also "pods,nodes". Short names count when nothing else begins so. */
@@ -187,6 +196,8 @@ async function fieldsBelow(at: string, lookup: Lookup): Promise<string[]> {
 export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: number): Lookup {
   // One answer asks for them more than once.
   let theirs: Promise<readonly Kind[]> | undefined;
+  let newest: Promise<readonly Kind[]> | undefined;
+  const newestKinds = () => (newest ??= asked(flags, timeoutMs, askKinds).catch(() => []));
   return {
     async contexts() {
       const { listContexts } = await import('../../client/config/config.ts');
@@ -196,7 +207,8 @@ export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: numb
       const { pluginWords } = await import('../plugins/find-plugins.ts');
       return pluginWords(builtIn);
     },
-    kinds: () => (theirs ??= asked(flags, timeoutMs, readKinds).catch(() => [])),
+    kinds: () => (theirs ??= keptKinds(flags).then((kept) => kept ?? newestKinds())),
+    newestKinds,
     schema: (kind) =>
       asked(flags, timeoutMs, async ({ client }, call) => {
         const { schemaOf } = await import('../explain/schema.ts');
@@ -225,8 +237,18 @@ export function createLookup(flags: ReadonlyMap<string, string>, timeoutMs: numb
   };
 }
 
-async function readKinds({ client }: Asked, call: { timeoutMs: number }): Promise<Kind[]> {
-  return kindsOfUsers(await client.objects.kinds(call));
+/** What an earlier completion was told: then this one need not connect, which is most of what it takes. */
+async function keptKinds(flags: ReadonlyMap<string, string>): Promise<readonly Kind[] | undefined> {
+  const { loadContext } = await import('../../client/config/config.ts');
+  const context = await loadContext(flags.get('context')).catch(() => undefined);
+  const kept = context && (await readKindsCache(context.options, Date.now(), kindsCachePath()));
+  return kept && kindsOfUsers(kept);
+}
+
+async function askKinds({ client, options }: Asked, call: { timeoutMs: number }): Promise<Kind[]> {
+  const infos = (await client.objects.kinds(call)).filter(({ service }) => !service);
+  await writeKindsCache(options, infos, Date.now(), kindsCachePath());
+  return kindsOfUsers(infos);
 }
 
 /** The most candidates that a list shows. */
@@ -234,6 +256,7 @@ const namesAtMost = 500;
 
 interface Asked {
   readonly client: Client;
+  readonly options: ConnectOptions;
   readonly namespace: string;
 }
 
@@ -249,7 +272,7 @@ async function asked<T>(
   const context = await loadContext(flags.get('context'));
   const client = connectBriefly({ ...context.options, userAgent: 'berth-completion' });
   try {
-    return await ask({ client, namespace: flags.get('namespace') ?? context.namespace }, { timeoutMs });
+    return await ask({ client, options: context.options, namespace: flags.get('namespace') ?? context.namespace }, { timeoutMs });
   } finally {
     client.close();
   }

@@ -23,6 +23,7 @@ export interface CommandLine {
 export async function openCommandLine(admin: ConnectOptions): Promise<CommandLine> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-cli-'));
   process.env.BERTH_CONFIG = join(folder, 'config');
+  process.env.XDG_CACHE_HOME = join(folder, 'cache');
   await upsertContext({ name: 'here', options: admin, use: true });
   const [stdout, stderr]: [string[], string[]] = [[], []];
   // Each run listens for the end of its reader, which is the end of the process elsewhere.
@@ -43,6 +44,7 @@ export async function openCommandLine(admin: ConnectOptions): Promise<CommandLin
     async close() {
       vi.restoreAllMocks();
       delete process.env.BERTH_CONFIG;
+      delete process.env.XDG_CACHE_HOME;
       process.exitCode = undefined;
       await rm(folder, { recursive: true, force: true });
     },
