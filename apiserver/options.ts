@@ -18,6 +18,7 @@ import type { TlsOptions } from './connections/tls.ts';
 import type { NamespaceLimits } from './registry/namespace-ledger.ts';
 import type { ItemStreamLimits } from './rpc/item-stream.ts';
 import type { LostNodeSeconds } from './served-kinds.ts';
+import type { Storage } from './storage/storage.ts';
 import type { ListLimits } from './verbs/list-gate.ts';
 import type { WatchLimits } from './verbs/watch-pump.ts';
 import type { RingBounds } from './watch/event-ring.ts';
@@ -67,6 +68,8 @@ export interface ServerOptions {
   readonly tls?: Partial<TlsOptions> | undefined;
   /** For tests: other kinds, smaller bounds. */
   readonly kinds?: readonly Kind[];
+  /** Used in place of the backend; the server closes it. */
+  readonly storage?: Storage;
   /** Leaves out the type checking of policies, which writes their status after each change of a spec. */
   readonly checksNoPolicyTypes?: boolean;
   readonly ring?: Partial<RingBounds>;

@@ -33,7 +33,8 @@ export async function openStore(options: ServerOptions): Promise<OpenedStore> {
   }
 }
 
-function openBackend({ backend, dataDir, log, historyBytes, metrics }: ServerOptions): Promise<Storage> {
+async function openBackend({ backend, dataDir, log, historyBytes, metrics, storage }: ServerOptions): Promise<Storage> {
+  if (storage) return storage;
   const bound = historyBytes === undefined ? {} : { maxHistoryBytes: historyBytes };
   if (backend === 'memory') return openStorage({ backend, ...bound });
   const onCommit = metrics && { onCommit: commitMeter(metrics) };
