@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
+import { basename } from 'node:path';
 import { defaultServerConditions } from 'vite';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
  * `import ... from 'berth'` in examples finds the sources,
@@ -11,6 +13,17 @@ const conditions = ['berth-source', ...defaultServerConditions];
 const expectation = { poll: { timeout: 30_000 } };
 /** In milliseconds, of a test in its long form (hack/chaos): that of one test kills engines for an hour. */
 const longTest = process.env.BERTH_CHAOS === 'long' ? 7_200_000 : undefined;
+/** Files that take longest, nearly all of it waiting: begun last, they would run alone at the end. */
+const first = ['node-deleted', 'scheduler-standby', 'controllers-standby', 'kubernetes-clients', 'store-migration'];
+
+class LongFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isFirst = ({ moduleId }: TestSpecification) => first.includes(basename(moduleId, '.test.ts'));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isFirst), ...sorted.filter((file) => !isFirst(file))];
+  }
+}
+
 const excluded = ['node_modules/**', 'dist/**'];
 
 // One project for each kind of test; hack/test runs them in this order. Only e2e and chaos need Docker.
@@ -20,6 +33,7 @@ export default defineConfig({
     experimental: { fsModuleCache: true },
     // Integration tests mostly wait.
     maxWorkers: 2 * availableParallelism(),
+    sequence: { sequencer: LongFilesFirst },
     projects: [
       {
         test: {
@@ -52,6 +66,7 @@ export default defineConfig({
         ssr: { resolve: { conditions } },
         test: {
           name: 'integration',
+          isolate: false,
           include: ['test/integration/**/*.test.ts'],
           exclude: excluded,
           expect: expectation,
