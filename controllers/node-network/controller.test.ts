@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Node, NodeNetwork, ServiceCIDR } from '../../api/generated/types.ts';
+import type { Node, NodeNetwork, Service, ServiceCIDR } from '../../api/generated/types.ts';
 import type { Informer } from '../../client/index.ts';
 import { createNodeNetworks } from './controller.ts';
 
@@ -8,8 +8,10 @@ function createWorld() {
   const networks = new Map<string, NodeNetwork>();
   const ranges = new Map<string, ServiceCIDR>();
   const warned: unknown[] = [];
+  const services = new Map<string, Service>();
   const handlers: ((range: ServiceCIDR) => void)[] = [];
-  const informerOf = <T>(objects: ReadonlyMap<string, T>, follow: (onAdd: (object: T) => void) => void = () => {}) =>
+  const ofServices: ((service: Service) => void)[] = [];
+  const informerOf = <T>(objects: ReadonlyMap<string, T>, follow: (tell: (object: T) => void) => void = () => {}) =>
     ({
       lister: { get: (name: string) => objects.get(name), list: () => [...objects.values()] },
       addHandler: ({ onAdd }: { onAdd(object: T): void }) => {
@@ -26,7 +28,8 @@ function createWorld() {
     client: { nodeNetworks: { create: write, update: write, delete: async () => ({}) } },
     nodes: informerOf(new Map([['a', node]])),
     networks: informerOf(networks),
-    serviceCidrs: informerOf(ranges, (onAdd) => handlers.push(onAdd)),
+    serviceCidrs: informerOf(ranges, (tell) => handlers.push(tell)),
+    services: informerOf(services, (tell) => ofServices.push(tell)),
     settings: { serviceCidr: '10.43.0.0/16' },
     logger: { warn: (fields) => warned.push(fields) },
   });
@@ -38,7 +41,18 @@ function createWorld() {
     show(name: string, cidr: string): void {
       const range: ServiceCIDR = { metadata: { name }, spec: { cidrs: [cidr] } };
       ranges.set(name, range);
-      for (const onAdd of handlers) onAdd(range);
+      for (const tell of handlers) tell(range);
+    },
+    serve(clusterIP: string): Service {
+      const service: Service = { metadata: { name: clusterIP }, spec: { clusterIPs: [clusterIP] } };
+      services.set(clusterIP, service);
+      for (const tell of ofServices) tell(service);
+      return service;
+    },
+    /** The informer's handlers tell of what came and of what has gone alike. */
+    unserve(service: Service): void {
+      services.delete(service.metadata!.name!);
+      for (const tell of ofServices) tell(service);
     },
     hide: (name: string) => ranges.delete(name),
     async look(): Promise<readonly string[] | undefined> {
@@ -64,6 +78,20 @@ it('keeps the range while the server replaces its ServiceCIDR, and leaves Servic
   await world.look();
   world.hide('kubernetes');
   world.show('mine', '10.60.0.0/16');
+  expect(world.woken).toEqual(['a']);
+  expect(await world.look()).toEqual(['10.50.0.0/16']);
+});
+
+it('tells nodes the range of before until the last Service with an address of it has gone', async () => {
+  const world = createWorld();
+  await world.look();
+  const service = world.serve('10.43.0.7');
+  world.show('kubernetes', '10.50.0.0/16');
+  expect(await world.look()).toEqual(['10.50.0.0/16', '10.43.0.0/16']);
+  world.woken.length = 0;
+  world.unserve(world.serve('10.50.0.7'));
+  expect(world.woken).toEqual([]);
+  world.unserve(service);
   expect(world.woken).toEqual(['a']);
   expect(await world.look()).toEqual(['10.50.0.0/16']);
 });

@@ -18,13 +18,13 @@ export interface NodeNetworkSettings extends NodeRangeSettings {
 
 /**
  * The NodeNetwork says what the Node says, and what the whole cluster has; a node without a range of its own has none,
- * and so has one that is gone: then other nodes have no route to its pods. `clusterCIDRs`: `podRanges`.
+ * and so has one that is gone: then other nodes have no route to its pods. `whole`: `podRanges` and `serviceRanges`.
  */
 export function decideNodeNetwork(
   node: Node | undefined,
   stored: NodeNetwork | undefined,
   settings: NodeNetworkSettings = {},
-  clusterCIDRs: readonly string[] = [settings.clusterCidr ?? defaultNetwork.clusterCidr],
+  whole: { readonly pods?: readonly string[]; readonly services?: readonly string[] } = {},
 ): Step {
   const ranges = rangesOf(node);
   if (node === undefined || ranges.length === 0) return { do: stored ? 'delete' : 'nothing' };
@@ -32,8 +32,11 @@ export function decideNodeNetwork(
     type === 'InternalIP' && address ? [address] : [],
   );
   const { name = '' } = node.metadata ?? {};
-  const { serviceCidr = defaultNetwork.serviceCidr, clusterDomain = defaultNetwork.clusterDomain } = settings;
-  const wanted = { addresses, podCIDRs: ranges, clusterCIDRs: [...clusterCIDRs], serviceCIDRs: [serviceCidr], clusterDomain };
+  const { clusterCidr = defaultNetwork.clusterCidr, serviceCidr = defaultNetwork.serviceCidr } = settings;
+  const { clusterDomain = defaultNetwork.clusterDomain } = settings;
+  const { pods: clusterCIDRs = [clusterCidr], services: serviceCIDRs = [serviceCidr] } = whole;
+  const shared = { clusterCIDRs: [...clusterCIDRs], serviceCIDRs: [...serviceCIDRs], clusterDomain };
+  const wanted = { addresses, podCIDRs: ranges, ...shared };
   if (!stored) return { do: 'create', object: { metadata: { name }, ...wanted } };
   const isSame = (['addresses', 'podCIDRs', 'clusterCIDRs', 'serviceCIDRs'] as const).every((field) =>
     isEqual(stored[field], wanted[field]),

@@ -34,7 +34,8 @@ export function podRanges(clusterCidr: string, nodes: Iterable<Node>, networks: 
   return [cluster.text, ...[...others].toSorted().slice(0, mostOthers)];
 }
 
-function parsed(text: string): AddressRange[] {
+/** The range, or none where the text is no range of IPv4 addresses. */
+export function parsed(text: string): AddressRange[] {
   try {
     return [parseAddressRange(text)];
   } catch {
