@@ -72,6 +72,12 @@ describe('the documents', () => {
     expect(leads('README.md', 'docs/concepts.md#a-boat')).toBe(false);
   });
 
+  it("name what is not there yet on the README's first screen", () => {
+    const screen = read('README.md').split('\n').slice(0, 20).join('\n');
+    expect(screen).toMatch(/^Not there yet: /m);
+    expect(screen).toContain('(docs/kubectl.md#what-does-not-work)');
+  });
+
   it('say what every room is for, in at most 15 lines', () => {
     for (const room of rooms) expect(read(`${room}/README.md`).trimEnd().split('\n').length, room).toBeLessThanOrEqual(15);
   });

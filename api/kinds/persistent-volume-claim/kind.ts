@@ -1,10 +1,19 @@
 import type { PersistentVolumeClaim } from '../../generated/types.ts';
 import { fieldWarnings } from '../field-support.ts';
+import { noteFractions } from '../fractional-bytes.ts';
 import { defineKind } from '../kind.ts';
 import { persistentVolumeClaimColumns } from './columns.ts';
 import { defaultPersistentVolumeClaim } from './defaults.ts';
 import { persistentVolumeClaimFields } from './fields.ts';
 import { validatePersistentVolumeClaim, validatePersistentVolumeClaimUpdate } from './validate.ts';
+
+const fieldNotes = fieldWarnings('berth.core.v1.PersistentVolumeClaim', persistentVolumeClaimFields);
+
+function claimNotes(claim: PersistentVolumeClaim): string[] {
+  const notes = fieldNotes(claim);
+  noteFractions(notes, () => 'spec.resources', claim.spec?.resources);
+  return notes;
+}
 
 export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>()({
   kind: 'PersistentVolumeClaim',
@@ -23,7 +32,7 @@ export const persistentVolumeClaim = defineKind<PersistentVolumeClaim>()({
   validate: validatePersistentVolumeClaim,
   validateUpdate: validatePersistentVolumeClaimUpdate,
   fields: persistentVolumeClaimFields,
-  warnings: fieldWarnings('berth.core.v1.PersistentVolumeClaim', persistentVolumeClaimFields),
+  warnings: claimNotes,
   selectableFields: {},
   columns: persistentVolumeClaimColumns,
   lifecycle: {

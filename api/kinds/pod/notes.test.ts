@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { messageFromJson } from '../../codec/json.ts';
 import type { Pod } from '../../generated/types.ts';
 import { kindNamed } from '../index.ts';
+import { persistentVolumeClaim } from '../persistent-volume-claim/kind.ts';
 import { podNotes } from './notes.ts';
 
 const notes = (spec: object, annotations?: object): string[] =>
@@ -134,6 +135,18 @@ describe('a pod is warned of', () => {
       `spec.containers[0].resources.requests[memory] is a fractional byte value: "128m"; ${text}`,
       `spec.containers[0].resources.limits[hugepages-2Mi] is a fractional byte value: "1500m"; ${text}`,
     ]);
+  });
+
+  it('a size of an emptyDir and a request of a claim in thousandths of bytes', () => {
+    const volumes = [{ name: 'v', emptyDir: { sizeLimit: '64m' } }];
+    expect(notes({ volumes })).toEqual([
+      expect.stringContaining('spec.volumes[0].emptyDir.sizeLimit is a fractional byte value: "64m"'),
+    ]);
+    const claim = (storage: string) => ({ spec: { resources: { requests: { storage: { string: storage } } } } });
+    expect(persistentVolumeClaim.warnings?.(claim('10m'))).toEqual([
+      expect.stringContaining('spec.resources.requests[storage] is a fractional byte value: "10m"'),
+    ]);
+    for (const whole of ['1Gi', '2000m', '']) expect(persistentVolumeClaim.warnings?.(claim(whole))).toEqual([]);
   });
 
   it('nothing where there is nothing to say, and of templates by their path', () => {

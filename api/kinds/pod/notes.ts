@@ -1,4 +1,5 @@
 import type { Container, ContainerPort, NodeSelectorTerm, Pod, PodSpec } from '../../generated/types.ts';
+import { noteFraction, noteFractions } from '../fractional-bytes.ts';
 
 // What is accepted as in Kubernetes and most often a mistake: a sentence each, in Kubernetes' words where it has some,
 // that begins with the path.
@@ -12,7 +13,10 @@ export function podNotes(pod: Pod): string[] {
     ...selectorsOfNoPod(spec),
     ...duplicates('spec.hostAliases', 'ip', spec.hostAliases?.map(({ ip = '' }) => ip) ?? []),
     ...pullSecrets(spec),
-    ...fractionalBytes(containers.filter(({ list }) => list !== 'ephemeralContainers')),
+    ...fractionalBytes(
+      spec,
+      containers.filter(({ list }) => list !== 'ephemeralContainers'),
+    ),
     ...containers.flatMap(hiddenVariables),
     ...samePorts(containers),
   ];
@@ -132,28 +136,13 @@ function pullSecrets({ imagePullSecrets = [] }: PodSpec): string[] {
   return [...duplicates(at, 'name', names), ...nameless];
 }
 
-const byteAmounts = /^(memory|ephemeral-storage|hugepages-.*)$/;
-
 /** "128m" of memory is 0.128 bytes, and most often "128Mi" was meant. */
-function fractionalBytes(containers: readonly Placed[]): string[] {
+function fractionalBytes(spec: PodSpec, containers: readonly Placed[]): string[] {
   const notes: string[] = [];
-  for (const placed of containers)
-    for (const part of ['requests', 'limits'] as const) {
-      const amounts = placed.container.resources?.[part];
-      for (const name in amounts) {
-        const { string: text = '' } = amounts[name]!;
-        if (!isFractional(text) || !byteAmounts.test(name)) continue;
-        const at = `${placeOf(placed)}.resources.${part}[${name}]`;
-        notes.push(`${at} is a fractional byte value: "${text}"; "m" is a thousandth of a byte, "Mi" a mebibyte`);
-      }
-    }
+  for (const placed of containers) noteFractions(notes, () => `${placeOf(placed)}.resources`, placed.container.resources);
+  for (const [i, { volumeSource }] of (spec.volumes ?? []).entries())
+    noteFraction(notes, () => `spec.volumes[${i}].emptyDir.sizeLimit`, volumeSource?.emptyDir?.sizeLimit?.string);
   return notes;
-}
-
-/** Runs before the pod is validated: a look at the text. */
-function isFractional(text: string): boolean {
-  if (!text.endsWith('m')) return false;
-  return Number(text.slice(0, -1)) % 1_000 !== 0;
 }
 
 /** A variable that comes twice, and does not build on its first value. */
