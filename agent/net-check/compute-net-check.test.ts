@@ -171,6 +171,14 @@ describe('another node', () => {
     expect(found.items?.find(({ ok }) => !ok)?.remedy).toMatch(/package ethtool/);
   });
 
+  it('whose agent carries Services for ranges of before is told to restart it', () => {
+    const found = check({ state: { ...state, isOutdated: true } });
+    expect(wrong(found)).toEqual([
+      "services: the cluster's ranges of addresses, or its domain, are others than when the agent started",
+    ]);
+    expect(found.items?.find(({ ok }) => !ok)?.remedy).toMatch(/^restart the agent/);
+  });
+
   it('whose range is refused is told', () =>
     expect(wrong(check({ state: { ...state, refused: ['pods of node h4 cannot be reached from here: ...'] } }))).toEqual([
       'nodes: pods of node h4 cannot be reached from here: ...',

@@ -67,7 +67,7 @@ export function computeNetCheck({ nodeName, state, machine, ...facts }: NetFacts
       ...itemsOf('network', []),
       ...itemsOf('routes', routeProblems(plan, machine, facts.peers)),
       ...itemsOf('firewall', firewallProblems(plan, machine)),
-      ...itemsOf('services', serviceProblems(facts.table, machine)),
+      ...itemsOf('services', serviceProblems(facts.table, machine, state)),
       ...itemsOf('names', nameProblems(plan, facts.own)),
       ...itemsOf('mtu', mtuProblems(plan, machine, facts.peers)),
       ...itemsOf('nodes', nodeProblems(plan, machine, facts.peers, state)),
@@ -146,7 +146,11 @@ function firewallProblems({ table }: NetworkPlan, { forwards, accepts, tables }:
   return problems;
 }
 
-function serviceProblems(status: ServiceTableStatus | undefined, { tables }: MachineFacts): Problem[] {
+function serviceProblems(
+  status: ServiceTableStatus | undefined,
+  { tables }: MachineFacts,
+  { isOutdated = false }: NetworkState,
+): Problem[] {
   if (status === undefined) {
     const remedy =
       'the agent\'s log says why ("Services cannot be carried"); a server of an earlier version does not know Services';
@@ -155,6 +159,11 @@ function serviceProblems(status: ServiceTableStatus | undefined, { tables }: Mac
   const { table, waiting } = status;
   if (table === undefined || !tables.has(table))
     return [{ problem: 'the nftables table of Services is not there', remedy: `it is built again at once; ${restored}` }];
+  if (isOutdated) {
+    const problem = "the cluster's ranges of addresses, or its domain, are others than when the agent started";
+    const remedy = 'restart the agent ("berth down", then what started it; containers go on running meanwhile)';
+    return [{ problem, remedy }];
+  }
   if (waiting === 0) return [];
   const remedy = "they are on their way; where the number does not fall, the agent's log says why";
   return [{ problem: `${waiting} changes of Services are not in force yet`, remedy }];

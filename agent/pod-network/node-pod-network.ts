@@ -1,6 +1,7 @@
 import type { NodeNetwork } from '../../api/generated/types.ts';
 import { type AddressRange, parseAddressRange } from '../../api/meta/address-range.ts';
 import { controlPlaneAddressOf } from '../../api/meta/control-plane.ts';
+import { equalValues } from '../../api/meta/equal.ts';
 import { ipVersion } from '../../api/meta/ip.ts';
 import { onAbort } from '../../client/abort.ts';
 import { type Clock, pause } from '../../client/clock.ts';
@@ -47,6 +48,8 @@ export interface NetworkState {
   readonly refused: readonly string[];
   /** Nodes that drop packets for their checksums, where that could not be remedied. */
   readonly damaged: ReadonlySet<string>;
+  /** Services and names are carried for ranges or a domain that the cluster had when the agent started. */
+  readonly isOutdated?: boolean;
 }
 
 /** What carries Services and names on this node. */
@@ -74,6 +77,8 @@ export class NodePodNetwork implements RoutedNetwork {
   #early: readonly Held[] | undefined;
   #isSwept = false;
   #cluster: ClusterNetwork | undefined;
+  /** What Services and names were started with: the first that was known. */
+  #served: ClusterNetwork | undefined;
   readonly #ground: Promise<ServicesGround>;
   #hasGround: (ground: ServicesGround) => void = () => {};
   #network: PodNetwork | undefined;
@@ -171,7 +176,8 @@ export class NodePodNetwork implements RoutedNetwork {
   /** The desired state, for net check. */
   state(): NetworkState {
     const [refused, damaged] = [this.#refused, this.#measurer?.damaged ?? new Set<string>()];
-    return { plan: this.#network?.plan, why: this.#why, domain: this.#cluster?.domain ?? '', refused, damaged };
+    const isOutdated = !equalValues(this.#served, this.#cluster);
+    return { plan: this.#network?.plan, why: this.#why, domain: this.#cluster?.domain ?? '', refused, damaged, isOutdated };
   }
 
   /** Measures the ways to these nodes now: they seem to be others than were measured. */
@@ -258,6 +264,7 @@ export class NodePodNetwork implements RoutedNetwork {
     if (this.#cluster)
       this.#options.logger.warn({ ...cluster }, "the cluster's ranges are others: restart the agent for its Services");
     this.#cluster = cluster;
+    this.#served ??= cluster;
     this.#hasGround({ ...cluster, range: network.pool.range.text, gateway: network.gateway, others: network.routes });
   }
 
