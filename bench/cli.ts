@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -11,7 +11,28 @@ import { cpuSecondsOfEndedChildren } from './process-costs.ts';
 const rounds = 31;
 const pods = 20;
 
-type Name = 'node' | 'version' | 'complete' | 'get';
+type Name = 'node' | 'call' | 'version' | 'complete' | 'get';
+
+/** The least that Node.js takes to ask the server anything: one call, with what it brings and nothing else. */
+const bareCall = `
+const { createSecureContext, connect } = require('node:tls');
+const http2 = require('node:http2');
+const { address, ca, cert, key } = JSON.parse(require('node:fs').readFileSync(process.env.BENCH_ADMIN, 'utf8'));
+process.env.SSL_CERT_FILE = '/dev/null';
+const secureContext = createSecureContext({ ca, cert, key });
+const [host, port] = address.split(':');
+const createConnection = () => connect({ host, port, secureContext, ALPNProtocols: ['h2'] });
+const session = http2.connect('https://' + address, { createConnection });
+const headers = { ':method': 'POST', ':path': '/berth.core.v1.Pods/List', 'content-type': 'application/grpc', te: 'trailers' };
+const stream = session.request(headers);
+let received = 0;
+stream.on('data', (bytes) => (received += bytes.length));
+stream.on('close', () => {
+  session.destroy();
+  if (received === 0) process.exit(1);
+});
+stream.end(Buffer.alloc(5));
+`;
 
 /** How long a command takes, and its share of a processor, in seconds of each round. */
 interface Times {
@@ -22,8 +43,8 @@ interface Times {
 /**
  * `npm run bench -- cli`: how long commands take from spawn to exit, against a running server with TLS, and how much of
  * a processor, which says more on a busy machine. Bare node is the floor: it, a command that only loads the program, a
- * press of the completion key and a command that asks the server take turns, so that a drifting machine hits all of
- * them.
+ * press of the completion key, a command that asks the server, and a call that bare node makes, take turns, so that a
+ * drifting machine hits all of them.
  */
 export async function benchCli(say: (text: string) => void): Promise<Figure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-bench-cli-'));
@@ -35,7 +56,9 @@ export async function benchCli(say: (text: string) => void): Promise<Figure[]> {
       const metadata = { name: `pod-${index}`, namespace: 'default' };
       await server.client.pods.create({ metadata, spec: { containers: [{ name: 'main', image: 'none' }] } });
     }
-    const times = await measure(userEnvironment(config, join(folder, 'cache')));
+    const admin = join(folder, 'admin.json');
+    writeFileSync(admin, JSON.stringify(server.admin), { mode: 0o600 });
+    const times = await measure({ ...userEnvironment(config, join(folder, 'cache')), BENCH_ADMIN: admin });
     const wall = (name: Name): number => median(times[name].wall);
     const [node, version, complete, get] = [wall('node'), wall('version'), wall('complete'), wall('get')];
     const cpu = (name: Name): number => mean(times[name].cpu);
@@ -48,9 +71,11 @@ export async function benchCli(say: (text: string) => void): Promise<Figure[]> {
       note('berth get pods, p50', get, 's'),
       note('berth get pods, fastest', Math.min(...times.get.wall), 's'),
       note('node -e 0, processor time', cpu('node'), 's'),
+      note('a call that bare node makes, processor time', cpu('call'), 's'),
       note('berth version --client, processor time', cpu('version'), 's'),
       note('completion of a type, processor time', cpu('complete'), 's'),
       note('berth get pods, processor time', cpu('get'), 's'),
+      note('a call that bare node makes against bare node, processor time', cpu('call') / cpu('node'), 'x'),
       note('berth get pods against bare node, processor time', cpu('get') / cpu('node'), 'x'),
       note('completion of a type against bare node, processor time', cpu('complete') / cpu('node'), 'x'),
       atMost('berth get pods against bare node', get / node, 'x', 1.6),
@@ -74,14 +99,15 @@ function userEnvironment(config: string, cache: string): NodeJS.ProcessEnv {
 async function measure(env: NodeJS.ProcessEnv): Promise<Record<Name, Times>> {
   const commands: Record<Name, readonly [string, ...string[]]> = {
     node: [process.execPath, '-e', '0'],
+    call: [process.execPath, '--use-openssl-ca', '-e', bareCall],
     version: [launcher, 'version', '--client'],
     complete: [launcher, '__complete', '--', 'get', 'po'],
     get: [launcher, 'get', 'pods'],
   };
   const none = (): Times => ({ wall: [], cpu: [] });
-  const times = { node: none(), version: none(), complete: none(), get: none() };
+  const times = { node: none(), call: none(), version: none(), complete: none(), get: none() };
   for (let round = -1; round < rounds; round++) {
-    for (const name of ['node', 'version', 'complete', 'get'] as const) {
+    for (const name of ['node', 'call', 'version', 'complete', 'get'] as const) {
       const before = cpuSecondsOfEndedChildren();
       const wall = await seconds(async () => run(commands[name], env));
       if (round < 0) continue; // The first round fills the disk's cache, and the completion's.
