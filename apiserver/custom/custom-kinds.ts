@@ -25,6 +25,7 @@ import { emptyKind, isEmptied } from './empty-kind.ts';
 import { condition, decideStatus, noteUse } from './names.ts';
 import { loadSchemaEngine } from './schema-engine.ts';
 import { adopt, servedVersions } from './served-versions.ts';
+import { Turns } from './turns.ts';
 
 export interface CustomKindsOptions {
   readonly registry: Registry;
@@ -57,6 +58,10 @@ interface Served {
 const retryMs = 1_000;
 const longestRetryMs = 60_000;
 
+/** The longest that discovery waits for what is being served, and how often it looks again. */
+const mostSettlingMs = 10_000;
+const settlingRounds = 4;
+
 /**
  * Serves the kinds of CustomResourceDefinitions as these come, change and go: decides over their names, tells in their
  * status, and removes all objects of a kind before its definition.
@@ -78,12 +83,14 @@ export class CustomKinds {
   /** Of the run; before it objects are neither deleted nor completed. */
   #signal: AbortSignal | undefined;
   #wake = (): void => {};
+  readonly #turns = new Turns();
 
   constructor(options: CustomKindsOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemStorageClock;
     this.#definitions = options.registry.store('CustomResourceDefinition');
     this.#meter = new ConversionMeter(options.metrics);
+    options.registry.stores.settled = () => this.#settled();
   }
 
   /**
@@ -119,6 +126,20 @@ export class CustomKinds {
     for (const { leave } of this.#served.values()) leave();
   }
 
+  /**
+   * Resolves when all that is due has been attended to, as often as a deletion takes: it empties the kind, and serves it
+   * no more once the definition is gone. After ten seconds in any case: there may be many.
+   */
+  async #settled(): Promise<void> {
+    const late = new AbortController();
+    const cancel = this.#clock.after(mostSettlingMs, () => late.abort());
+    for (let round = 0; round < settlingRounds && !late.signal.aborted; round++) {
+      await this.#definitions.fresh();
+      if (!(await this.#turns.after(this.#due.size, late.signal))) break;
+    }
+    cancel();
+  }
+
   #enqueue(name: string): void {
     this.#due.add(name);
     this.#wake();
@@ -141,6 +162,7 @@ export class CustomKinds {
     const { failures = 0, cancel } = this.#retries.get(name) ?? {};
     cancel?.();
     this.#retries.delete(name);
+    const done = this.#turns.begin();
     try {
       await this.#sync(name);
     } catch (error) {
@@ -149,6 +171,8 @@ export class CustomKinds {
       const waitMs = Math.min(longestRetryMs, retryMs * 2 ** failures);
       const retry = this.#clock.after(waitMs, () => this.#enqueue(name));
       this.#retries.set(name, { failures: isLate ? failures : failures + 1, cancel: retry });
+    } finally {
+      done();
     }
   }
 

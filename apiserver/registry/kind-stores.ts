@@ -20,6 +20,12 @@ export class KindStores implements Iterable<KindStore> {
   /** Kinds that are missing for a moment. */
   readonly #held = new Set<string>();
 
+  /**
+   * Resolves once what has been written of definitions is served: discovery waits for it, so that it shows a kind with
+   * the next read. Set by what serves them.
+   */
+  settled: () => Promise<void> = () => Promise.resolve();
+
   constructor(stores: Iterable<KindStore> = []) {
     for (const store of stores) this.add(store);
   }

@@ -51,7 +51,11 @@ function methods(registry: Registry, verbs: Verbs, writes: ObjectWrites, now: ()
   const unary: Record<string, PrepareCall> = {
     Kinds: (_, call) => {
       call.authorizePath('/apis');
-      return { run: async () => ({ bytes: encodeKinds(registry) }) };
+      const run = async () => {
+        await registry.stores.settled();
+        return { bytes: encodeKinds(registry) };
+      };
+      return { run };
     },
     Create: writes.create,
     Update: writes.update,

@@ -66,12 +66,16 @@ export class PathAnswers {
     if (health) return this.#health(health, path, query);
     const issuer = issuerDocument(path, this.#options.tokenKeys, this.#options.now());
     if (issuer) return { ...jsonAnswer(issuer.body), contentType: issuer.contentType };
-    if (path.startsWith('/openapi/')) return (await this.#loadOpenApi())(question);
+    const { registry, aggregation } = this.#options;
+    if (path.startsWith('/openapi/')) {
+      await registry.stores.settled();
+      return (await this.#loadOpenApi())(question);
+    }
     const [, first = '', group = '', version = '', ...more] = path.replace(/\/$/, '').split('/');
     if (more.length > 0) return undefined;
     if (first === 'version' && group === '') return indented(kubernetesVersion());
     if (first === 'metrics' && group === '') return metricsAnswer(question, this.#options.metrics);
-    const { registry, aggregation } = this.#options;
+    await registry.stores.settled();
     const served = mergedGroups(servedGroups(registry.stores), aggregation.groups);
     if (first === '') return indented({ paths: pathsOf(served) });
     if (first === 'api' && version === '')

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { Turns } from './turns.ts';
+
+const signal = new AbortController().signal;
+
+/** Whether a promise has resolved by the end of this turn of the event loop. */
+async function isOver(promise: Promise<unknown>): Promise<boolean> {
+  let over = false;
+  void promise.then(() => {
+    over = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  return over;
+}
+
+it('resolves at once, and says so, where nothing is under way or due', async () => {
+  expect(await new Turns().after(0, signal)).toBe(false);
+});
+
+it('resolves when what was under way and what was due are over, whatever came since', async () => {
+  const turns = new Turns();
+  const first = turns.begin();
+  const waits = turns.after(1, signal);
+  first();
+  const second = turns.begin();
+  expect(await isOver(waits)).toBe(false);
+  second();
+  turns.begin();
+  expect(await waits).toBe(true);
+});
+
+it('resolves when the signal aborts, also one that has', async () => {
+  const turns = new Turns();
+  turns.begin();
+  const late = new AbortController();
+  const waits = turns.after(5, late.signal);
+  expect(await isOver(waits)).toBe(false);
+  late.abort();
+  expect(await waits).toBe(true);
+  expect(await turns.after(5, late.signal)).toBe(false);
+});
