@@ -127,8 +127,8 @@ export class CustomKinds {
   }
 
   /**
-   * Resolves when all that is due has been attended to, as often as a deletion takes: it empties the kind, and serves it
-   * no more once the definition is gone. After ten seconds in any case: there may be many.
+   * Resolves when all that is due has been attended to, as often as a deletion takes: it empties the kind, and serves
+   * it no more once the definition is gone. After ten seconds in any case: there may be many.
    */
   async #settled(): Promise<void> {
     const late = new AbortController();

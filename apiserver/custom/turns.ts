@@ -15,8 +15,8 @@ export class Turns {
   }
 
   /**
-   * Resolves when what is under way and as many that are due are over, or when the signal aborts. Gives whether there was
-   * something to wait for.
+   * Resolves when what is under way and as many that are due are over, or when the signal aborts. Gives whether there
+   * was something to wait for.
    */
   async after(due: number, signal: AbortSignal): Promise<boolean> {
     const count = due + (this.#isUnderWay ? 1 : 0);
