@@ -12,7 +12,7 @@ import { keepDoorPlace } from './door-place.ts';
 import { splitListen } from './listen-address.ts';
 import type { ServerOptions } from './options.ts';
 import type { HeldCertificates } from './pki/held-certificates.ts';
-import { ControlPlaneService } from './registry/control-plane-service.ts';
+import { ControlPlaneService } from './registry/keepers/control-plane-service.ts';
 import type { Registry } from './registry/registry.ts';
 
 /** The addresses of the Services that lead pods to the server, one for each door. */

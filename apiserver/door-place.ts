@@ -8,7 +8,7 @@ import { clusterInfo, namespaces } from '../api/meta/well-known.ts';
 import { bracketed, isEverywhere, isLoopback, splitListen } from './listen-address.ts';
 import type { HeldCertificates } from './pki/held-certificates.ts';
 import type { AnyObject } from './registry/any-object.ts';
-import { keepOwnObjects, type OwnObject, type Wanted } from './registry/own-objects.ts';
+import { keepOwnObjects, type OwnObject, type Wanted } from './registry/keepers/own-objects.ts';
 import type { Registry } from './registry/registry.ts';
 
 /** Where Kubernetes' HTTP API is served, as other machines know it. */

@@ -3,7 +3,7 @@ import type { FlowSchema, PriorityLevelConfiguration } from '../api/generated/ty
 import { fixedFlowSchema, mandatoryFlowSchemas } from '../api/kinds/flow-schema/mandatory.ts';
 import { fixedPriorityLevel, mandatoryPriorityLevels } from '../api/kinds/priority-level-configuration/mandatory.ts';
 import type { AnyObject } from './registry/any-object.ts';
-import { keepOwnObjects, type OwnObject, type Wanted } from './registry/own-objects.ts';
+import { keepOwnObjects, type OwnObject, type Wanted } from './registry/keepers/own-objects.ts';
 import type { Registry } from './registry/registry.ts';
 
 /**

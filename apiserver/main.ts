@@ -7,7 +7,7 @@ import { runLoops, startGroups } from './loops.ts';
 import type { ServerOptions } from './options.ts';
 import { ensurePki, type ServerPki } from './pki/pki.ts';
 import { tightenFiles } from './pki/private-files.ts';
-import { runAggregation } from './registry/aggregated-roles.ts';
+import { runAggregation } from './registry/keepers/aggregated-roles.ts';
 import { NodeSums } from './registry/node-sums.ts';
 import { createApiServer } from './rpc/api-server.ts';
 import { createServerRegistry, type ServerRegistry } from './server-registry.ts';

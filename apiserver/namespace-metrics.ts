@@ -1,6 +1,6 @@
 import type { MetricsRegistry, Reading } from '../api/metrics/index.ts';
 import { apiserverMetrics } from './metrics.ts';
-import type { Amount, NamespaceLedger } from './registry/namespace-ledger.ts';
+import type { Amount, NamespaceLedger } from './registry/ledgers/namespace-ledger.ts';
 
 /** As many namespaces have lines of their own: metrics stay bounded however many there are. */
 const SHOWN = 50;

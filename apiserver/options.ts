@@ -15,7 +15,7 @@ import type { ArrivalLimits } from './connections/arrivals.ts';
 import type { ListenerLimits } from './connections/connection-bounds.ts';
 import type { Keepalive } from './connections/keepalive.ts';
 import type { TlsOptions } from './connections/tls.ts';
-import type { NamespaceLimits } from './registry/namespace-ledger.ts';
+import type { NamespaceLimits } from './registry/ledgers/namespace-ledger.ts';
 import type { ItemStreamLimits } from './rpc/item-stream.ts';
 import type { LostNodeSeconds } from './served-kinds.ts';
 import type { Storage } from './storage/storage.ts';

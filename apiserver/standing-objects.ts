@@ -2,7 +2,7 @@ import { keepServiceAddresses } from './allocation/service-addresses.ts';
 import type { ServiceAllocator } from './allocation/service-allocator.ts';
 import { keepFlowControlObjects } from './flow-control-objects.ts';
 import type { ServerOptions } from './options.ts';
-import { ensureObjects } from './registry/ensure-objects.ts';
+import { ensureObjects } from './registry/keepers/ensure-objects.ts';
 import type { Registry } from './registry/registry.ts';
 
 /**

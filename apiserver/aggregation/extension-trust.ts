@@ -4,7 +4,7 @@ import { namespaces } from '../../api/meta/well-known.ts';
 import { controlPlane } from '../authn/identity.ts';
 import { type FrontProxy, frontProxyName } from '../pki/front-proxy.ts';
 import type { HeldCertificates } from '../pki/held-certificates.ts';
-import { keepOwnObjects, type OwnObject } from '../registry/own-objects.ts';
+import { keepOwnObjects, type OwnObject } from '../registry/keepers/own-objects.ts';
 import type { Registry } from '../registry/registry.ts';
 import { remoteHeaders } from './remote-user.ts';
 

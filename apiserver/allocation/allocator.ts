@@ -1,7 +1,7 @@
 import type { ErrorSubject } from '../../api/errors/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { AnyObject } from '../registry/any-object.ts';
-import type { Planned } from '../registry/ledger.ts';
+import type { Planned } from '../registry/ledgers/ledger.ts';
 
 /** A version of an object that is about to be stored. */
 export interface Allotment {

@@ -7,7 +7,7 @@ import { secondsTimestamp } from '../../api/meta/time.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { cloneObject } from '../registry/clone-object.ts';
 import { createObject } from '../registry/create.ts';
-import { Keeper } from '../registry/keeper.ts';
+import { Keeper } from '../registry/keepers/keeper.ts';
 import { nextVersion } from '../registry/next-version.ts';
 import type { Registry } from '../registry/registry.ts';
 import { serverContext } from '../registry/server-context.ts';

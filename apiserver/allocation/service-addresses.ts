@@ -7,7 +7,7 @@ import type { ServerOptions } from '../options.ts';
 import type { AnyObject } from '../registry/any-object.ts';
 import { cloneObject } from '../registry/clone-object.ts';
 import { createObject } from '../registry/create.ts';
-import { Keeper } from '../registry/keeper.ts';
+import { Keeper } from '../registry/keepers/keeper.ts';
 import { KeyIndex } from '../registry/key-index.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { nextVersion } from '../registry/next-version.ts';

@@ -4,7 +4,7 @@ import { encodeMessage } from '../../api/codec/message.ts';
 import type { Service, ServiceSpec } from '../../api/generated/types.ts';
 import { keyPrefixOf } from '../../api/kinds/identity.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
-import type { Planned } from '../registry/ledger.ts';
+import type { Planned } from '../registry/ledgers/ledger.ts';
 import { KindCache } from '../watch/kind-cache.ts';
 import { parseServiceRanges } from './ranges.ts';
 import { ServiceAllocator } from './service-allocator.ts';

@@ -9,7 +9,7 @@ import { addressNumber, addressText, isInRange } from '../../api/meta/address-ra
 import { controlPlaneOffset, kubernetesOffset } from '../../api/meta/cluster-ranges.ts';
 import { controlPlaneService, kubernetesService } from '../../api/meta/control-plane.ts';
 import { equalValues } from '../../api/meta/equal.ts';
-import type { Planned } from '../registry/ledger.ts';
+import type { Planned } from '../registry/ledgers/ledger.ts';
 import { type Entry, labelsOf, placeOf } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import type { Allocator, Allotment } from './allocator.ts';

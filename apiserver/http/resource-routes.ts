@@ -6,7 +6,7 @@ import { groupOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { scaleKind } from '../../api/kinds/scale.ts';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
-import { APPLY_TYPES } from '../registry/apply-config.ts';
+import { APPLY_TYPES } from '../registry/apply/apply-config.ts';
 import { decodeStrictly, parseJson } from '../registry/decode.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { isScale } from '../registry/scale.ts';

@@ -3,7 +3,7 @@ import type { DeleteOptions, ListOptions } from '../../api/generated/types.ts';
 import { type Entry, placeOf } from '../watch/entry.ts';
 import { deleteObject } from './delete.ts';
 import type { KindStore } from './kind-store.ts';
-import { listObjects, tokenOf } from './list.ts';
+import { listObjects, tokenOf } from './reads/list.ts';
 import type { WriteContext } from './write-context.ts';
 
 export interface DeleteCollectionInput {

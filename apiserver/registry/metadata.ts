@@ -11,7 +11,7 @@ import { equalValues } from '../../api/meta/equal.ts';
 import { generatedName } from '../../api/meta/names.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import type { AnyObject } from './any-object.ts';
-import { clearsManagers, sentManagers, validateManagers } from './managed-fields.ts';
+import { clearsManagers, sentManagers, validateManagers } from './apply/managed-fields.ts';
 
 export interface Origin {
   readonly now: Date;

@@ -7,8 +7,8 @@ import type { Kind, Subresource } from '../../api/kinds/kind.ts';
 import { validateMetadata } from '../../api/kinds/metadata.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import type { AnyObject } from './any-object.ts';
+import { withKnownManagers } from './apply/known-managers.ts';
 import { cloneObject } from './clone-object.ts';
-import { withKnownManagers } from './known-managers.ts';
 import { metadataForUpdate, validateMetadataUpdate, validateSentMetadata } from './metadata.ts';
 import type { ObjectName } from './store-values.ts';
 

@@ -6,7 +6,7 @@ import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { applyJsonPatch, parseJsonPatch } from '../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject, mergePatch } from '../../api/meta/merge-patch.ts';
 import type { AnyObject } from './any-object.ts';
-import { APPLY_TYPES } from './apply-config.ts';
+import { APPLY_TYPES } from './apply/apply-config.ts';
 import { duplicatesIn, objectFromJson, parseJson } from './decode.ts';
 import { checkJsonElements, mostElements } from './kind-bounds.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';

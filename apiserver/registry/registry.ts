@@ -29,7 +29,7 @@ import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
 import { KindStore, type ObjectName } from './kind-store.ts';
 import { KindStores } from './kind-stores.ts';
-import { awaitVersion, entryAt } from './list.ts';
+import { awaitVersion, entryAt } from './reads/list.ts';
 import { parseMatch } from './resource-version.ts';
 import type { StoreEnvironment } from './store-environment.ts';
 

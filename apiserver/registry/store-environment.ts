@@ -2,7 +2,7 @@ import type { DynamicAdmission } from '../admission/dynamic.ts';
 import type { Allocator } from '../allocation/allocator.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { LeaseTerms } from './lease-terms.ts';
-import type { Ledger } from './ledger.ts';
+import type { Ledger } from './ledgers/ledger.ts';
 
 /** What the stores of all kinds share. */
 export interface StoreEnvironment {

@@ -1,7 +1,7 @@
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { Write, WriteMemo } from '../storage/storage.ts';
 import type { AnyObject } from './any-object.ts';
-import type { Demand, Planned } from './ledger.ts';
+import type { Demand, Planned } from './ledgers/ledger.ts';
 import type { Current } from './write-context.ts';
 
 export interface ObjectName {

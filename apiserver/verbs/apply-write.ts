@@ -2,7 +2,7 @@ import { invalid } from '../../api/errors/index.ts';
 import { required } from '../../api/errors/violations.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { AnyObject } from '../registry/any-object.ts';
-import { type ApplyContext, type ApplyRequest, applyObject } from '../registry/apply-object.ts';
+import { type ApplyContext, type ApplyRequest, applyObject } from '../registry/apply/apply-object.ts';
 import type { StoreResult } from '../registry/store-values.ts';
 import type { CallContext } from './call-context.ts';
 import { auditedPatch, checkNewObject, patchAccess, StandardWrite } from './standard-writes.ts';

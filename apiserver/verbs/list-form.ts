@@ -1,6 +1,6 @@
 import { encodeMessage } from '../../api/codec/message.ts';
 import type { KindStore } from '../registry/kind-store.ts';
-import { type ListPage, MAX_PAGE_BYTES } from '../registry/list.ts';
+import { type ListPage, MAX_PAGE_BYTES } from '../registry/reads/list.ts';
 import { asServed, servedKind } from '../registry/store-version.ts';
 import type { Entry } from '../watch/entry.ts';
 import { listPieces, PIECES_IN_FLIGHT_BYTES } from './list-response.ts';

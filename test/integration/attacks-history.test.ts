@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatToken } from '../../apiserver/authn/tokens.ts';
 import { issueNodeCredentials } from '../../apiserver/main.ts';
-import { encodeContinue } from '../../apiserver/registry/continue-token.ts';
+import { encodeContinue } from '../../apiserver/registry/reads/continue-token.ts';
 import { type Client, connect } from '../../client/index.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
 

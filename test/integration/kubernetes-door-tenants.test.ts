@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatToken } from '../../apiserver/authn/tokens.ts';
 import { auditPath, openAudit } from '../../apiserver/main.ts';
-import { encodeContinue } from '../../apiserver/registry/continue-token.ts';
+import { encodeContinue } from '../../apiserver/registry/reads/continue-token.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type Answer, type Asked, asks } from './kubernetes-asks.ts';
 

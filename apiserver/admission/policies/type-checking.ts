@@ -14,7 +14,7 @@ import { readSchema } from '../../custom/definition-admission.ts';
 import { loadSchemaEngine } from '../../custom/schema-engine.ts';
 import type { AnyObject } from '../../registry/any-object.ts';
 import { cloneObject } from '../../registry/clone-object.ts';
-import { Keeper } from '../../registry/keeper.ts';
+import { Keeper } from '../../registry/keepers/keeper.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
 import { nextVersion } from '../../registry/next-version.ts';
 import type { Registry } from '../../registry/registry.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../api/kinds/secret/account-token.ts';
 import type { AnyObject } from '../../registry/any-object.ts';
 import { deleteObject } from '../../registry/delete.ts';
-import { Keeper } from '../../registry/keeper.ts';
+import { Keeper } from '../../registry/keepers/keeper.ts';
 import { KeyIndex } from '../../registry/key-index.ts';
 import type { KindStore, ObjectName } from '../../registry/kind-store.ts';
 import { nextVersion } from '../../registry/next-version.ts';

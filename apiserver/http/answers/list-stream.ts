@@ -5,7 +5,7 @@ import type { CallChain } from '../../calls/call-chain.ts';
 import type { OpenCall } from '../../calls/open-call.ts';
 import { joinWarnings } from '../../calls/warnings.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
-import { type ListPage, MAX_PAGE_BYTES } from '../../registry/list.ts';
+import { type ListPage, MAX_PAGE_BYTES } from '../../registry/reads/list.ts';
 import type { ListForm } from '../../verbs/list-form.ts';
 import type { PreparedCall } from '../../verbs/prepared-call.ts';
 import type { Entry } from '../../watch/entry.ts';

@@ -3,7 +3,7 @@ import { fieldSize } from '../../../api/codec/wire-format.ts';
 import type { ListMeta, ListOptions } from '../../../api/generated/types.ts';
 import { joinWarnings } from '../../calls/warnings.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
-import { type ListPage, MAX_PAGE_BYTES } from '../../registry/list.ts';
+import { type ListPage, MAX_PAGE_BYTES } from '../../registry/reads/list.ts';
 import type { ListForm } from '../../verbs/list-form.ts';
 import { listPieces } from '../../verbs/list-response.ts';
 import type { Entry } from '../../watch/entry.ts';

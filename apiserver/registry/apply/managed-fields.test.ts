@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ConfigMap, ManagedFieldsEntry } from '../../api/generated/types.ts';
-import { kindNamed } from '../../api/kinds/index.ts';
+import type { ConfigMap, ManagedFieldsEntry } from '../../../api/generated/types.ts';
+import { kindNamed } from '../../../api/kinds/index.ts';
 import { clearsManagers, creatorEntry, recordFields, validateManagers } from './managed-fields.ts';
 
 const kind = kindNamed('ConfigMap');

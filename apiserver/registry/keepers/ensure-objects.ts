@@ -1,20 +1,20 @@
-import { isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
-import type { ClusterRole, ClusterRoleBinding, PolicyRule } from '../../api/generated/types.ts';
-import { groupOf } from '../../api/kinds/identity.ts';
-import type { KindName } from '../../api/kinds/index.ts';
-import type { Kind } from '../../api/kinds/kind.ts';
-import { systemPriorityClasses } from '../../api/kinds/priority-class/system.ts';
-import { localPathClass } from '../../api/kinds/storage-class/local-path.ts';
-import { annotations, namespaces } from '../../api/meta/well-known.ts';
-import { builtInBindings, builtInRolesWith, controllersOfGroup } from '../authz/rbac/built-in-roles.ts';
-import { withMissing } from '../authz/rbac/reconcile.ts';
+import { isAlreadyExists, isNotFound } from '../../../api/errors/index.ts';
+import type { ClusterRole, ClusterRoleBinding, PolicyRule } from '../../../api/generated/types.ts';
+import { groupOf } from '../../../api/kinds/identity.ts';
+import type { KindName } from '../../../api/kinds/index.ts';
+import type { Kind } from '../../../api/kinds/kind.ts';
+import { systemPriorityClasses } from '../../../api/kinds/priority-class/system.ts';
+import { localPathClass } from '../../../api/kinds/storage-class/local-path.ts';
+import { annotations, namespaces } from '../../../api/meta/well-known.ts';
+import { builtInBindings, builtInRolesWith, controllersOfGroup } from '../../authz/rbac/built-in-roles.ts';
+import { withMissing } from '../../authz/rbac/reconcile.ts';
+import type { AnyObject } from '../any-object.ts';
+import { createObject } from '../create.ts';
+import { deleteObject } from '../delete.ts';
+import { nextVersion } from '../next-version.ts';
+import type { Registry } from '../registry.ts';
+import { serverContext } from '../server-context.ts';
 import { syncAggregation } from './aggregated-roles.ts';
-import type { AnyObject } from './any-object.ts';
-import { createObject } from './create.ts';
-import { deleteObject } from './delete.ts';
-import { nextVersion } from './next-version.ts';
-import type { Registry } from './registry.ts';
-import { serverContext } from './server-context.ts';
 
 /**
  * Makes the namespaces that Berth itself needs, the system's priority classes, the built-in roles and their bindings,

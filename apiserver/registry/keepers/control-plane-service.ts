@@ -1,17 +1,17 @@
 import type { Logger } from 'pino';
-import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
-import type { Service, ServiceSpec } from '../../api/generated/types.ts';
-import type { controlPlaneService, kubernetesService } from '../../api/meta/control-plane.ts';
-import { equalValues } from '../../api/meta/equal.ts';
-import { pause, type StorageClock, systemStorageClock } from '../storage/clock.ts';
-import type { Entry } from '../watch/entry.ts';
-import type { AnyObject } from './any-object.ts';
-import { cloneObject } from './clone-object.ts';
-import { createObject } from './create.ts';
-import type { KindStore } from './kind-store.ts';
-import { nextVersion } from './next-version.ts';
-import type { Registry } from './registry.ts';
-import { serverContext } from './server-context.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../../../api/errors/index.ts';
+import type { Service, ServiceSpec } from '../../../api/generated/types.ts';
+import type { controlPlaneService, kubernetesService } from '../../../api/meta/control-plane.ts';
+import { equalValues } from '../../../api/meta/equal.ts';
+import { pause, type StorageClock, systemStorageClock } from '../../storage/clock.ts';
+import type { Entry } from '../../watch/entry.ts';
+import type { AnyObject } from '../any-object.ts';
+import { cloneObject } from '../clone-object.ts';
+import { createObject } from '../create.ts';
+import type { KindStore } from '../kind-store.ts';
+import { nextVersion } from '../next-version.ts';
+import type { Registry } from '../registry.ts';
+import { serverContext } from '../server-context.ts';
 
 /** After a write, so that another writer of the Service and this one do not keep the server busy. */
 const paceMs = 1_000;

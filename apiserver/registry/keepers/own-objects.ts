@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
-import { isInvalid } from '../../api/errors/index.ts';
-import type { KindName } from '../../api/kinds/index.ts';
-import { equalValues } from '../../api/meta/equal.ts';
-import type { AnyObject } from './any-object.ts';
-import { cloneObject } from './clone-object.ts';
-import { createObject } from './create.ts';
+import { isInvalid } from '../../../api/errors/index.ts';
+import type { KindName } from '../../../api/kinds/index.ts';
+import { equalValues } from '../../../api/meta/equal.ts';
+import type { AnyObject } from '../any-object.ts';
+import { cloneObject } from '../clone-object.ts';
+import { createObject } from '../create.ts';
+import type { KindStore, ObjectName } from '../kind-store.ts';
+import { nextVersion } from '../next-version.ts';
+import type { Registry } from '../registry.ts';
+import { serverContext } from '../server-context.ts';
 import { Keeper } from './keeper.ts';
-import type { KindStore, ObjectName } from './kind-store.ts';
-import { nextVersion } from './next-version.ts';
-import type { Registry } from './registry.ts';
-import { serverContext } from './server-context.ts';
 
 /** After a write, so that another writer of the objects and this server do not keep each other busy. */
 const paceMs = 1_000;

@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type KindName, kindNamed } from '../../api/kinds/index.ts';
-import { createFakeClock, type FakeClock } from '../../test/fakes/fake-clock.ts';
-import { createMemoryStorage } from '../storage/memory/memory-storage.ts';
-import type { Storage } from '../storage/storage.ts';
-import { KindCache } from '../watch/kind-cache.ts';
-import { deleteObject } from './delete.ts';
+import { type KindName, kindNamed } from '../../../api/kinds/index.ts';
+import { createFakeClock, type FakeClock } from '../../../test/fakes/fake-clock.ts';
+import { createMemoryStorage } from '../../storage/memory/memory-storage.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { KindCache } from '../../watch/kind-cache.ts';
+import { deleteObject } from '../delete.ts';
+import { KindStore } from '../kind-store.ts';
+import { patchObject } from '../patch.ts';
+import { getObject } from '../registry.ts';
 import { findVersion } from './find-version.ts';
 import { objectHistory } from './history.ts';
-import { KindStore } from './kind-store.ts';
 import { listObjects } from './list.ts';
-import { patchObject } from './patch.ts';
-import { getObject } from './registry.ts';
 
 const at = { namespace: 'default', name: 'a' };
 const context = { user: 'ann', manager: 'test', dryRun: false };

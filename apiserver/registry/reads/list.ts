@@ -1,17 +1,17 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { ApiError, badRequest, expired, isExpired } from '../../api/errors/index.ts';
-import type { ListMeta, ListOptions } from '../../api/generated/types.ts';
-import { resourceOf } from '../../api/kinds/identity.ts';
-import type { ListOptions as StoredListOptions, StoredObject, StoredPage } from '../storage/storage.ts';
-import type { Entry } from '../watch/entry.ts';
-import { compileSelection, type Selection } from '../watch/selection.ts';
-import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
+import { ApiError, badRequest, expired, isExpired } from '../../../api/errors/index.ts';
+import type { ListMeta, ListOptions } from '../../../api/generated/types.ts';
+import { resourceOf } from '../../../api/kinds/identity.ts';
+import type { ListOptions as StoredListOptions, StoredObject, StoredPage } from '../../storage/storage.ts';
+import type { Entry } from '../../watch/entry.ts';
+import { compileSelection, type Selection } from '../../watch/selection.ts';
+import { stampResourceVersion } from '../../watch/stamp-resource-version.ts';
+import type { KindStore } from '../kind-store.ts';
+import { parseMatch, requireHistory } from '../resource-version.ts';
+import { translated } from '../storage-errors.ts';
+import { shownEntries } from '../stored-versions.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
 import { versionGone } from './find-version.ts';
-import type { KindStore } from './kind-store.ts';
-import { parseMatch, requireHistory } from './resource-version.ts';
-import { translated } from './storage-errors.ts';
-import { shownEntries } from './stored-versions.ts';
 
 export interface ListRequest {
   readonly namespace: string;

@@ -1,8 +1,8 @@
-import { computeApply, type OwnedFields } from '../../api/apply/apply.ts';
-import { isUpgrade } from '../../api/apply/client-side.ts';
-import { applyConflict } from '../../api/apply/conflicts.ts';
-import type { MapType } from '../../api/apply/field-type.ts';
-import { fieldsOfConfig } from '../../api/apply/fields-of.ts';
+import { computeApply, type OwnedFields } from '../../../api/apply/apply.ts';
+import { isUpgrade } from '../../../api/apply/client-side.ts';
+import { applyConflict } from '../../../api/apply/conflicts.ts';
+import type { MapType } from '../../../api/apply/field-type.ts';
+import { fieldsOfConfig } from '../../../api/apply/fields-of.ts';
 import {
   entriesAfterApply,
   entryId,
@@ -11,32 +11,32 @@ import {
   ownedByEntries,
   withCreatorFields,
   withManager,
-} from '../../api/apply/managers.ts';
-import { fromJson, messageFromJson, toJson } from '../../api/codec/json.ts';
-import { typeOfMessage } from '../../api/codec/message-type.ts';
-import { badRequest, conflict, invalid, isAlreadyExists, isNotFound, notFound } from '../../api/errors/index.ts';
-import { invalidSize } from '../../api/errors/violations.ts';
-import type { ManagedFieldsEntry, Timestamp } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kinds/kind.ts';
-import { SCALE, scaleKind } from '../../api/kinds/scale.ts';
-import { equalValues } from '../../api/meta/equal.ts';
-import { isEmptySet } from '../../api/meta/field-set.ts';
-import type { JsonObject } from '../../api/meta/merge-patch.ts';
-import { secondsTimestamp, toRfc3339 } from '../../api/meta/time.ts';
-import type { Admission } from '../admission/admission.ts';
-import type { AnyObject } from './any-object.ts';
+} from '../../../api/apply/managers.ts';
+import { fromJson, messageFromJson, toJson } from '../../../api/codec/json.ts';
+import { typeOfMessage } from '../../../api/codec/message-type.ts';
+import { badRequest, conflict, invalid, isAlreadyExists, isNotFound, notFound } from '../../../api/errors/index.ts';
+import { invalidSize } from '../../../api/errors/violations.ts';
+import type { ManagedFieldsEntry, Timestamp } from '../../../api/generated/types.ts';
+import type { Kind } from '../../../api/kinds/kind.ts';
+import { SCALE, scaleKind } from '../../../api/kinds/scale.ts';
+import { equalValues } from '../../../api/meta/equal.ts';
+import { isEmptySet } from '../../../api/meta/field-set.ts';
+import type { JsonObject } from '../../../api/meta/merge-patch.ts';
+import { secondsTimestamp, toRfc3339 } from '../../../api/meta/time.ts';
+import type { Admission } from '../../admission/admission.ts';
+import type { AnyObject } from '../any-object.ts';
+import { createFrom } from '../create.ts';
+import { checkJsonElements, mostElements } from '../kind-bounds.ts';
+import type { KindStore, ObjectName } from '../kind-store.ts';
+import { nextVersion, type WriteTarget } from '../next-version.ts';
+import { checkIdentity } from '../patch.ts';
+import { answerScale } from '../scale.ts';
+import type { StoreResult } from '../store-values.ts';
+import { servedKind } from '../store-version.ts';
+import { checkUid } from '../update.ts';
+import type { Current, WriteContext } from '../write-context.ts';
 import { readConfig } from './apply-config.ts';
-import { createFrom } from './create.ts';
-import { checkJsonElements, mostElements } from './kind-bounds.ts';
-import type { KindStore, ObjectName } from './kind-store.ts';
 import { MAX_APPLIED_BYTES, recordsManagers } from './managed-fields.ts';
-import { nextVersion, type WriteTarget } from './next-version.ts';
-import { checkIdentity } from './patch.ts';
-import { answerScale } from './scale.ts';
-import type { StoreResult } from './store-values.ts';
-import { servedKind } from './store-version.ts';
-import { checkUid } from './update.ts';
-import type { Current, WriteContext } from './write-context.ts';
 
 /** How often an apply starts again because the object came or went meanwhile. */
 const MAX_ATTEMPTS = 5;

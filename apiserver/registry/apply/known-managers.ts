@@ -1,8 +1,8 @@
-import { speltEntries } from '../../api/apply/creator-fields.ts';
-import type { ManagedFieldsEntry } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kinds/kind.ts';
-import { equalValues } from '../../api/meta/equal.ts';
-import type { AnyObject } from './any-object.ts';
+import { speltEntries } from '../../../api/apply/creator-fields.ts';
+import type { ManagedFieldsEntry } from '../../../api/generated/types.ts';
+import type { Kind } from '../../../api/kinds/kind.ts';
+import { equalValues } from '../../../api/meta/equal.ts';
+import type { AnyObject } from '../any-object.ts';
 
 /**
  * A version that a client sends, without entries that are those of the version before: a client that has read the

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { kindNamed } from '../../api/kinds/index.ts';
-import type { Kind } from '../../api/kinds/kind.ts';
-import type { JsonObject } from '../../api/meta/merge-patch.ts';
+import { kindNamed } from '../../../api/kinds/index.ts';
+import type { Kind } from '../../../api/kinds/kind.ts';
+import type { JsonObject } from '../../../api/meta/merge-patch.ts';
+import type { KindStore } from '../kind-store.ts';
+import { serverContext } from '../server-context.ts';
 import { readConfig } from './apply-config.ts';
-import type { KindStore } from './kind-store.ts';
-import { serverContext } from './server-context.ts';
 
 const at = { namespace: 'default', name: 'web' };
 async function read(text: string, name = 'Pod'): Promise<JsonObject> {

@@ -1,9 +1,9 @@
-import type { ErrorSubject } from '../../api/errors/index.ts';
-import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
-import type { Lacks } from '../../api/kinds/resource-quota/quota-rules.ts';
-import type { QuotaShare } from '../../api/kinds/resource-quota/quota-share.ts';
-import type { WriteMemo } from '../storage/storage.ts';
-import type { KindCache } from '../watch/kind-cache.ts';
+import type { ErrorSubject } from '../../../api/errors/index.ts';
+import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
+import type { Lacks } from '../../../api/kinds/resource-quota/quota-rules.ts';
+import type { QuotaShare } from '../../../api/kinds/resource-quota/quota-share.ts';
+import type { WriteMemo } from '../../storage/storage.ts';
+import type { KindCache } from '../../watch/kind-cache.ts';
 
 /** A write that is about to be stored. */
 export interface PlannedWrite {

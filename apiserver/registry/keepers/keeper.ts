@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import { isAlreadyExists, isConflict, isNotFound } from '../../api/errors/index.ts';
-import { pause, type StorageClock, systemStorageClock } from '../storage/clock.ts';
-import type { Entry } from '../watch/entry.ts';
-import type { KindCache } from '../watch/kind-cache.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../../../api/errors/index.ts';
+import { pause, type StorageClock, systemStorageClock } from '../../storage/clock.ts';
+import type { Entry } from '../../watch/entry.ts';
+import type { KindCache } from '../../watch/kind-cache.ts';
 
 /** By then the cache shows what came between. */
 const conflictRetryMs = 200;

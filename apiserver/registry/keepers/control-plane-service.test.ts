@@ -1,17 +1,17 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Service } from '../../api/generated/types.ts';
-import { controlPlaneService, kubernetesService } from '../../api/meta/control-plane.ts';
-import { MetricsRegistry } from '../../api/metrics/index.ts';
-import { createFakeClock } from '../../test/fakes/fake-clock.ts';
-import { createFakeLogger } from '../../test/fakes/fake-logger.ts';
-import { createServerRegistry } from '../server-registry.ts';
-import { createMemoryStorage } from '../storage/memory/memory-storage.ts';
-import { runFeed } from '../watch/feed.ts';
-import type { AnyObject } from './any-object.ts';
+import type { Service } from '../../../api/generated/types.ts';
+import { controlPlaneService, kubernetesService } from '../../../api/meta/control-plane.ts';
+import { MetricsRegistry } from '../../../api/metrics/index.ts';
+import { createFakeClock } from '../../../test/fakes/fake-clock.ts';
+import { createFakeLogger } from '../../../test/fakes/fake-logger.ts';
+import { createServerRegistry } from '../../server-registry.ts';
+import { createMemoryStorage } from '../../storage/memory/memory-storage.ts';
+import { runFeed } from '../../watch/feed.ts';
+import type { AnyObject } from '../any-object.ts';
+import { createObject } from '../create.ts';
+import { serverContext } from '../server-context.ts';
 import { ControlPlaneService, controlPlaneSpec, decideControlPlaneService } from './control-plane-service.ts';
-import { createObject } from './create.ts';
 import { ensureObjects } from './ensure-objects.ts';
-import { serverContext } from './server-context.ts';
 
 const address = '10.43.0.1';
 const wanted = controlPlaneSpec(controlPlaneService, address, 7443);

@@ -1,7 +1,7 @@
-import type { Kind } from '../../api/kinds/kind.ts';
-import type { Amounts } from '../../api/kinds/pod/resources.ts';
-import { boundsKind, counted, excess, lackingMessage, type QuotaRules } from '../../api/kinds/resource-quota/quota-rules.ts';
-import { endedShare, type QuotaShare } from '../../api/kinds/resource-quota/quota-share.ts';
+import type { Kind } from '../../../api/kinds/kind.ts';
+import type { Amounts } from '../../../api/kinds/pod/resources.ts';
+import { boundsKind, counted, excess, lackingMessage, type QuotaRules } from '../../../api/kinds/resource-quota/quota-rules.ts';
+import { endedShare, type QuotaShare } from '../../../api/kinds/resource-quota/quota-share.ts';
 import type { Demand } from './ledger.ts';
 
 /** A quota, and how much of it is in use: never less than what is stored, whatever is on its way. */

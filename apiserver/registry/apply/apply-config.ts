@@ -1,17 +1,17 @@
-import { readObject, toJson, undecodable } from '../../api/codec/json.ts';
-import { ApiError, badRequest, FIELD_UNKNOWN, type FieldViolation } from '../../api/errors/index.ts';
-import { forbidden, required } from '../../api/errors/violations.ts';
-import type { Kind } from '../../api/kinds/kind.ts';
-import { equalValues } from '../../api/meta/equal.ts';
-import { isJsonObject, type Json, type JsonObject, setMember } from '../../api/meta/merge-patch.ts';
-import type { AnyObject } from './any-object.ts';
-import { duplicatesIn } from './decode.ts';
-import { checkJsonElements } from './kind-bounds.ts';
-import type { KindStore, ObjectName } from './kind-store.ts';
-import { leftOutWarnings, pruneSent } from './prune.ts';
-import { readYaml } from './read-yaml.ts';
-import { asStored, servedKind } from './store-version.ts';
-import type { WriteContext } from './write-context.ts';
+import { readObject, toJson, undecodable } from '../../../api/codec/json.ts';
+import { ApiError, badRequest, FIELD_UNKNOWN, type FieldViolation } from '../../../api/errors/index.ts';
+import { forbidden, required } from '../../../api/errors/violations.ts';
+import type { Kind } from '../../../api/kinds/kind.ts';
+import { equalValues } from '../../../api/meta/equal.ts';
+import { isJsonObject, type Json, type JsonObject, setMember } from '../../../api/meta/merge-patch.ts';
+import type { AnyObject } from '../any-object.ts';
+import { duplicatesIn } from '../decode.ts';
+import { checkJsonElements } from '../kind-bounds.ts';
+import type { KindStore, ObjectName } from '../kind-store.ts';
+import { leftOutWarnings, pruneSent } from '../prune.ts';
+import { readYaml } from '../read-yaml.ts';
+import { asStored, servedKind } from '../store-version.ts';
+import type { WriteContext } from '../write-context.ts';
 
 /** The media types of a server-side apply. JSON is YAML, too. */
 export const APPLY_TYPES: readonly string[] = ['application/apply-patch+yaml', 'application/apply-patch+json'];

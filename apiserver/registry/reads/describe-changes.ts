@@ -1,7 +1,7 @@
-import type { FieldDifference } from '../../api/codec/field-differences.ts';
-import type { FieldChange, Revision } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kinds/kind.ts';
-import type { Json } from '../../api/meta/merge-patch.ts';
+import type { FieldDifference } from '../../../api/codec/field-differences.ts';
+import type { FieldChange, Revision } from '../../../api/generated/types.ts';
+import type { Kind } from '../../../api/kinds/kind.ts';
+import type { Json } from '../../../api/meta/merge-patch.ts';
 
 /** The most differences reported for one change. */
 const MAX_CHANGES = 500;

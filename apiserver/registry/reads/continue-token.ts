@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { badRequest } from '../../api/errors/index.ts';
+import { badRequest } from '../../../api/errors/index.ts';
 
 /** Where the next page of a list starts. */
 export interface ListPosition {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { encodeMessage } from '../../api/codec/message.ts';
-import { kindNamed } from '../../api/kinds/index.ts';
-import { createMemoryStorage } from '../storage/memory/memory-storage.ts';
-import { KindCache } from '../watch/kind-cache.ts';
-import { KindStore } from './kind-store.ts';
+import { encodeMessage } from '../../../api/codec/message.ts';
+import { kindNamed } from '../../../api/kinds/index.ts';
+import { createMemoryStorage } from '../../storage/memory/memory-storage.ts';
+import { KindCache } from '../../watch/kind-cache.ts';
+import { KindStore } from '../kind-store.ts';
 import { listObjects } from './list.ts';
 
 const kind = kindNamed('ConfigMap');

@@ -1,20 +1,20 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { computeFieldDifferences } from '../../api/codec/field-differences.ts';
-import { toJson } from '../../api/codec/json.ts';
-import { decodeMessage } from '../../api/codec/message.ts';
-import { badRequest, isExpired, notFound } from '../../api/errors/index.ts';
-import type { ObjectHistoryResponse, Revision } from '../../api/generated/types.ts';
-import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
-import type { JsonObject } from '../../api/meta/merge-patch.ts';
-import { timestamp } from '../../api/meta/time.ts';
-import { withoutNoise } from '../../api/meta/version-noise.ts';
-import type { KeptWrite } from '../storage/storage-history.ts';
+import { computeFieldDifferences } from '../../../api/codec/field-differences.ts';
+import { toJson } from '../../../api/codec/json.ts';
+import { decodeMessage } from '../../../api/codec/message.ts';
+import { badRequest, isExpired, notFound } from '../../../api/errors/index.ts';
+import type { ObjectHistoryResponse, Revision } from '../../../api/generated/types.ts';
+import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
+import type { JsonObject } from '../../../api/meta/merge-patch.ts';
+import { timestamp } from '../../../api/meta/time.ts';
+import { withoutNoise } from '../../../api/meta/version-noise.ts';
+import type { KeptWrite } from '../../storage/storage-history.ts';
+import type { KindStore, ObjectName } from '../kind-store.ts';
+import { requireHistory } from '../resource-version.ts';
+import { translated } from '../storage-errors.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
 import { describeChanges } from './describe-changes.ts';
 import { versionGone } from './find-version.ts';
-import type { KindStore, ObjectName } from './kind-store.ts';
-import { requireHistory } from './resource-version.ts';
-import { translated } from './storage-errors.ts';
 
 export interface HistoryOptions {
   readonly limit: number;

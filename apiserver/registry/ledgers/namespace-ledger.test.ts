@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { encodeMessage } from '../../api/codec/message.ts';
-import { kindNamed } from '../../api/kinds/index.ts';
-import { KindCache } from '../watch/kind-cache.ts';
+import { encodeMessage } from '../../../api/codec/message.ts';
+import { kindNamed } from '../../../api/kinds/index.ts';
+import { KindCache } from '../../watch/kind-cache.ts';
 import { NamespaceLedger } from './namespace-ledger.ts';
 
 const kind = kindNamed('ConfigMap');

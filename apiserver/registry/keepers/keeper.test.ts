@@ -1,10 +1,10 @@
 import pino from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { notFound } from '../../api/errors/index.ts';
-import { kindNamed } from '../../api/kinds/index.ts';
-import type { StorageClock } from '../storage/clock.ts';
-import type { Entry } from '../watch/entry.ts';
-import { KindCache } from '../watch/kind-cache.ts';
+import { notFound } from '../../../api/errors/index.ts';
+import { kindNamed } from '../../../api/kinds/index.ts';
+import type { StorageClock } from '../../storage/clock.ts';
+import type { Entry } from '../../watch/entry.ts';
+import { KindCache } from '../../watch/kind-cache.ts';
 import { Keeper, type KeeperOptions } from './keeper.ts';
 
 let stop = new AbortController();

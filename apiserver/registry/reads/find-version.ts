@@ -1,11 +1,11 @@
-import { type ApiError, badRequest, expired } from '../../api/errors/index.ts';
-import type { FindVersionRequest, FindVersionResponse } from '../../api/generated/types.ts';
-import { formatAge } from '../../api/kinds/cells.ts';
-import { secondsTimestamp, timestamp, toMillis, toRfc3339 } from '../../api/meta/time.ts';
-import type { Storage } from '../storage/storage.ts';
-import type { Moment } from '../storage/storage-history.ts';
-import { parseVersion } from './resource-version.ts';
-import { translated } from './storage-errors.ts';
+import { type ApiError, badRequest, expired } from '../../../api/errors/index.ts';
+import type { FindVersionRequest, FindVersionResponse } from '../../../api/generated/types.ts';
+import { formatAge } from '../../../api/kinds/cells.ts';
+import { secondsTimestamp, timestamp, toMillis, toRfc3339 } from '../../../api/meta/time.ts';
+import type { Storage } from '../../storage/storage.ts';
+import type { Moment } from '../../storage/storage-history.ts';
+import { parseVersion } from '../resource-version.ts';
+import { translated } from '../storage-errors.ts';
 
 /** A time of a clock that runs a little ahead of the server's means now. */
 const CLOCK_SKEW_MS = 60_000;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { AnyObject } from './any-object.ts';
+import type { AnyObject } from '../any-object.ts';
 import { decideOwnObject, type Wanted } from './own-objects.ts';
 
 const wanted: Wanted = { labels: { a: '1' }, fields: { data: { key: 'value' } } };

@@ -1,12 +1,12 @@
-import { badRequest } from '../../api/errors/index.ts';
-import type { ListOptions } from '../../api/generated/types.ts';
-import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
-import type { EventFormat } from '../watch/event-format.ts';
-import { compileSelection } from '../watch/selection.ts';
-import { type ConvertedView, WatchSource } from '../watch/watch-source.ts';
-import type { KindStore } from './kind-store.ts';
+import { badRequest } from '../../../api/errors/index.ts';
+import type { ListOptions } from '../../../api/generated/types.ts';
+import { isCustom } from '../../../api/kinds/custom/custom-kind.ts';
+import type { EventFormat } from '../../watch/event-format.ts';
+import { compileSelection } from '../../watch/selection.ts';
+import { type ConvertedView, WatchSource } from '../../watch/watch-source.ts';
+import type { KindStore } from '../kind-store.ts';
+import { parseVersion } from '../resource-version.ts';
 import { awaitVersion } from './list.ts';
-import { parseVersion } from './resource-version.ts';
 
 /** A watch that was checked, and whose beginning the cache shows. */
 export interface PreparedWatch {

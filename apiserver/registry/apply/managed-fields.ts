@@ -1,14 +1,14 @@
-import { managedMetadata } from '../../api/apply/managers.ts';
-import { fieldChanges } from '../../api/codec/field-changes.ts';
-import type { FieldViolation } from '../../api/errors/index.ts';
-import { invalidSize, invalidValue, notSupported, required, tooLong } from '../../api/errors/violations.ts';
-import type { ManagedFieldsEntry, ObjectMeta, Timestamp } from '../../api/generated/types.ts';
-import type { Kind } from '../../api/kinds/kind.ts';
-import { equalValues } from '../../api/meta/equal.ts';
-import { coarsen, type FieldSet, isEmptySet, SELF, subtract, unite, uniteAll } from '../../api/meta/field-set.ts';
-import { isJsonObject } from '../../api/meta/merge-patch.ts';
-import { compareTimestamps, secondsTimestamp } from '../../api/meta/time.ts';
-import type { AnyObject } from './any-object.ts';
+import { managedMetadata } from '../../../api/apply/managers.ts';
+import { fieldChanges } from '../../../api/codec/field-changes.ts';
+import type { FieldViolation } from '../../../api/errors/index.ts';
+import { invalidSize, invalidValue, notSupported, required, tooLong } from '../../../api/errors/violations.ts';
+import type { ManagedFieldsEntry, ObjectMeta, Timestamp } from '../../../api/generated/types.ts';
+import type { Kind } from '../../../api/kinds/kind.ts';
+import { equalValues } from '../../../api/meta/equal.ts';
+import { coarsen, type FieldSet, isEmptySet, SELF, subtract, unite, uniteAll } from '../../../api/meta/field-set.ts';
+import { isJsonObject } from '../../../api/meta/merge-patch.ts';
+import { compareTimestamps, secondsTimestamp } from '../../../api/meta/time.ts';
+import type { AnyObject } from '../any-object.ts';
 
 /** The managed fields: which manager wrote which fields, and when. */
 export interface FieldWriter {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeMessage } from '../../api/codec/message.ts';
-import type { Pod, ResourceQuotaSpec } from '../../api/generated/types.ts';
-import { keyPrefixOf } from '../../api/kinds/identity.ts';
-import { type KindName, kindNamed } from '../../api/kinds/index.ts';
-import type { ApiObject } from '../../api/kinds/kind.ts';
-import { KindCache } from '../watch/kind-cache.ts';
+import { encodeMessage } from '../../../api/codec/message.ts';
+import type { Pod, ResourceQuotaSpec } from '../../../api/generated/types.ts';
+import { keyPrefixOf } from '../../../api/kinds/identity.ts';
+import { type KindName, kindNamed } from '../../../api/kinds/index.ts';
+import type { ApiObject } from '../../../api/kinds/kind.ts';
+import { KindCache } from '../../watch/kind-cache.ts';
 import type { Planned } from './ledger.ts';
 import { QuotaLedger } from './quota-ledger.ts';
 

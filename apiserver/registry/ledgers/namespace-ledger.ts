@@ -1,11 +1,11 @@
-import { type ErrorSubject, objectForbidden } from '../../api/errors/index.ts';
-import { keyPrefixOf, resourceOf } from '../../api/kinds/identity.ts';
-import type { Kind } from '../../api/kinds/kind.ts';
-import { namespaces } from '../../api/meta/well-known.ts';
-import { elementsOf, namespaceOf } from '../watch/entry.ts';
-import type { CacheEvent } from '../watch/event-ring.ts';
-import type { KindCache } from '../watch/kind-cache.ts';
-import { stampResourceVersion } from '../watch/stamp-resource-version.ts';
+import { type ErrorSubject, objectForbidden } from '../../../api/errors/index.ts';
+import { keyPrefixOf, resourceOf } from '../../../api/kinds/identity.ts';
+import type { Kind } from '../../../api/kinds/kind.ts';
+import { namespaces } from '../../../api/meta/well-known.ts';
+import { elementsOf, namespaceOf } from '../../watch/entry.ts';
+import type { CacheEvent } from '../../watch/event-ring.ts';
+import type { KindCache } from '../../watch/kind-cache.ts';
+import { stampResourceVersion } from '../../watch/stamp-resource-version.ts';
 import type { Ledger, Planned, PlannedWrite } from './ledger.ts';
 
 /** What the objects of one namespace may take up together. */

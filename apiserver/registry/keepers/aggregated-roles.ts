@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { isConflict, isNotFound } from '../../api/errors/index.ts';
-import type { ClusterRole } from '../../api/generated/types.ts';
-import { decideAggregation, type StaleRole } from '../authz/rbac/aggregate.ts';
-import type { AnyObject } from './any-object.ts';
-import type { KindStore } from './kind-store.ts';
-import { nextVersion } from './next-version.ts';
-import type { Registry } from './registry.ts';
-import { serverContext } from './server-context.ts';
+import { isConflict, isNotFound } from '../../../api/errors/index.ts';
+import type { ClusterRole } from '../../../api/generated/types.ts';
+import { decideAggregation, type StaleRole } from '../../authz/rbac/aggregate.ts';
+import type { AnyObject } from '../any-object.ts';
+import type { KindStore } from '../kind-store.ts';
+import { nextVersion } from '../next-version.ts';
+import type { Registry } from '../registry.ts';
+import { serverContext } from '../server-context.ts';
 
 /** Roles that are made of each other could go on for ever; people nest them two deep. */
 const MAX_ROUNDS = 10;
