@@ -110,6 +110,33 @@ describe('a kind that was being deleted when the server stopped', () => {
   });
 });
 
+describe('a new definition', () => {
+  it('is served and established by one write of its status, which waits for no clock', async () => {
+    const waits: number[] = [];
+    const after = (ms: number) => {
+      waits.push(ms);
+      return () => {};
+    };
+    const run = await start({ clock: { now: () => 0, after } });
+    const ended = run();
+    await putDefinition({ ...definition({}), status: {} });
+    const { cache } = server.registry.store('CustomResourceDefinition');
+    await expect.poll(() => cache.size, { interval: 1 }).toBe(1);
+    const { revision } = (await storage.get(definitionKey))!;
+    await server.registry.stores.settled();
+    expect(store()).toBeDefined();
+    const stored = (await storage.get(definitionKey))!;
+    expect(decodeMessage(crd.message, stored.bytes)).toMatchObject({
+      status: { conditions: expect.arrayContaining([expect.objectContaining({ type: 'Established', status: 'True' })]) },
+    });
+    expect(stored.revision - revision).toBeLessThanOrEqual(1);
+    // The bound of the wait for it alone.
+    expect(waits).toEqual([10_000]);
+    stopping.abort();
+    await ended;
+  });
+});
+
 describe('a kind that cannot be served', () => {
   it('is tried again after waits that double up to a minute, and not after the server has stopped', async () => {
     await putDefinition(definition({}));
