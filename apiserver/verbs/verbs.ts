@@ -16,6 +16,7 @@ import { scaleKind } from '../../api/kinds/scale.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Access } from '../authz/attributes.ts';
 import { SelectorRoom } from '../limits/selector-room.ts';
+import { WatchRoom } from '../limits/watch-room.ts';
 import { APPLY_TYPES } from '../registry/apply/apply-config.ts';
 import { type DeletedCollection, deleteCollection } from '../registry/delete-collection.ts';
 import type { KindStore } from '../registry/kind-store.ts';
@@ -67,6 +68,7 @@ export class Verbs {
   private readonly past: PastReads;
   private readonly ticker: Ticker;
   private readonly turns: Turns;
+  private readonly watchRoom: WatchRoom;
   private readonly meters: WatchMeters;
 
   constructor(options: VerbsOptions) {
@@ -75,6 +77,7 @@ export class Verbs {
     this.past = new PastReads(options.registry);
     this.meters = new WatchMeters(options.metrics, this.lists);
     this.turns = new Turns(setImmediate);
+    this.watchRoom = new WatchRoom(this.turns);
     this.ticker = new Ticker(systemBatchClock, tickMs(options.watchLimits));
   }
 
@@ -251,6 +254,7 @@ export class Verbs {
             ticker: this.ticker,
             turns: this.turns,
             meter: this.meters.of(resourceOf(store.kind)),
+            room: this.watchRoom.of(call.flow),
             onStarted: () => pass?.leave(),
           });
         } finally {

@@ -3,6 +3,7 @@ import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import type { ConfigMapWatchResponse } from '../../api/generated/types.ts';
 import { configMap } from '../../api/kinds/config-map/kind.ts';
 import { MetricsRegistry } from '../../api/metrics/index.ts';
+import { WatchRoom } from '../limits/watch-room.ts';
 import { systemBatchClock } from '../watch/event-batcher.ts';
 import { protobufEvents } from '../watch/event-format.ts';
 import { FRAME_HEADER_BYTES } from '../watch/event-frame.ts';
@@ -63,6 +64,7 @@ function pump(cache: KindCache, labelSelector: string, start: Partial<WatchStart
     ticker: new Ticker({ ...systemBatchClock, setTimeout: () => ({}) }, 1_000),
     turns: new Turns((run) => void turns.push(run)),
     meter: new WatchMeters(new MetricsRegistry(), new ListGate(defaultListLimits, Math.random)).of('configmaps'),
+    room: new WatchRoom({ add: (go) => void turns.push(go) }).of({ key: 'anna', isExempt: false }),
     onStarted: () => {
       started = true;
     },
@@ -107,4 +109,42 @@ test('a watch that found nothing of the present objects for it has started, and 
   while (turn());
   expect([started(), seen]).toEqual([true, []]);
   await end();
+});
+
+test('a watcher waits where another of its flow leaves too much unread, and goes on when that was taken', async () => {
+  const cache = filledCache();
+  const turns: (() => void)[] = [];
+  const later = { add: (go: () => void) => void turns.push(go) };
+  const room = new WatchRoom(later, 10_000);
+  const watch = (labelSelector: string) => {
+    const taken: (() => void)[] = [];
+    const stop = new AbortController();
+    const start = { revision: undefined, initialEvents: true, initialBookmark: false };
+    const source = new WatchSource(cache, compileSelection(cache, { labelSelector }), protobufEvents(configMap.message), start);
+    const sink = { begin() {}, send: (_: Buffer, done: () => void) => void taken.push(done), cutOff() {} };
+    const ended = pumpWatch(sink, source, {
+      ...{ bookmarks: false, timeoutSeconds: undefined, limits: { ...defaultWatchLimits, inFlight: 1 }, random: () => 0.5 },
+      ...{ signal: stop.signal, batcher: cache.batcher, turns: new Turns((run) => void turns.push(run)) },
+      ticker: new Ticker({ ...systemBatchClock, setTimeout: () => ({}) }, 1_000),
+      meter: new WatchMeters(new MetricsRegistry(), new ListGate(defaultListLimits, Math.random)).of('configmaps'),
+      room: room.of({ key: 'anna', isExempt: false }),
+      onStarted: () => {},
+    });
+    const end = (): Promise<void> => {
+      stop.abort();
+      return ended;
+    };
+    return { taken, end };
+  };
+  const first = watch('wanted=no');
+  const second = watch('wanted!=yes');
+  const turn = (): void => {
+    for (const go of turns.splice(0)) go();
+  };
+  turn();
+  expect([first.taken.length, second.taken.length]).toEqual([1, 0]);
+  await first.end();
+  turn();
+  expect(second.taken.length).toBe(1);
+  await second.end();
 });

@@ -1,4 +1,5 @@
 import { exhausted } from '../../api/errors/index.ts';
+import type { FrameRoom } from '../limits/watch-room.ts';
 import type { EventBatcher } from '../watch/event-batcher.ts';
 import type { Ticker } from '../watch/ticker.ts';
 import type { Turns } from '../watch/turns.ts';
@@ -31,6 +32,8 @@ export interface PumpOptions {
   /** Where a watcher goes on that has much to look at and finds little. */
   readonly turns: Turns;
   readonly meter: WatchMeter;
+  /** What the client's flow may leave unread. */
+  readonly room: FrameRoom;
   /** Called once, when the client has what there was at the beginning, or is gone. */
   readonly onStarted: () => void;
 }
@@ -56,6 +59,8 @@ class Pump {
   private readonly options: PumpOptions;
   private readonly done: (error?: unknown) => void;
   private inFlight = 0;
+  /** On their way to the client, in order. */
+  private readonly unread: Buffer[] = [];
   private ended = false;
   private started = false;
   private greeted = false;
@@ -97,6 +102,7 @@ class Pump {
   private readonly wake = (): void => {
     try {
       while (!this.ended && this.inFlight < this.options.limits.inFlight) {
+        if (this.source.pending && !this.options.room.hasRoom(this.wake)) break;
         const frame = this.source.next();
         if (!frame) break;
         this.write(frame);
@@ -106,11 +112,16 @@ class Pump {
       if (this.ended) return;
       if (this.source.lost) this.cutOff();
       else if (this.source.waits) this.convert();
-      else if (this.source.pending && this.inFlight < this.options.limits.inFlight) this.options.turns.add(this.wake);
+      else if (this.source.pending && this.mayWrite) this.options.turns.add(this.wake);
     } catch (error) {
       this.end(error);
     }
   };
+
+  /** Otherwise it is woken when a message has left, or when its flow has room. */
+  private get mayWrite(): boolean {
+    return this.inFlight < this.options.limits.inFlight && this.options.room.hasRoom(this.wake);
+  }
 
   /** Asks the webhook that converts what comes next; one that fails ends the watch, and the client resumes. */
   private convert(): void {
@@ -142,7 +153,9 @@ class Pump {
 
   private write(frame: Buffer): void {
     if (this.inFlight++ === 0) this.progressAt = this.options.ticker.now();
-    const { meter } = this.options;
+    const { meter, room } = this.options;
+    room.take(frame);
+    this.unread.push(frame);
     meter.messages.inc();
     meter.bytes.inc(frame.length);
     this.sink.send(frame, this.written);
@@ -150,6 +163,8 @@ class Pump {
 
   private readonly written = (): void => {
     this.inFlight--;
+    const frame = this.unread.shift();
+    if (frame) this.options.room.give(frame);
     this.progressAt = this.options.ticker.now();
     if (!this.source.hasInitial) this.reportStarted();
     if (!this.ended) this.wake();
@@ -187,6 +202,8 @@ class Pump {
     if (this.ended) return;
     this.ended = true;
     this.leave();
+    for (const frame of this.unread.splice(0)) this.options.room.give(frame);
+    this.options.room.forget(this.wake);
     this.source.close();
     this.reportStarted();
     this.done(error);
