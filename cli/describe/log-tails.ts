@@ -33,8 +33,8 @@ const tailLines = 10;
 const lineCharacters = 300;
 /** What is read at most; ten lines of a program that writes lines of this length are not worth more. */
 const limitBytes = 64 * 1024;
-/** A node that is away does not answer; a description must not wait for it. */
-const patienceMs = 2_000;
+/** A node that is away does not answer, and a busy one takes its time; no description waits long for either. */
+const patienceMs = 5_000;
 
 /** Reads last lines of containers; a failure is no lines, since a description is worth having without them. */
 export interface LogTails {

@@ -48,7 +48,7 @@ beforeAll(async () => {
     withInit('init-once', [script('exit 1', { name: 'bad', restartPolicy: 'Never' })], [script(stay)]),
     withInit('done', [sidecar('proxy', stay)], [script('sleep 1')], { ...never, terminationGracePeriodSeconds: 30 }),
     withInit('reborn', [init('setup', note('setup'))], [script(`${note('app')}; ${stay}`, mounted)]),
-    podOf('deadline', [script(stay)], { activeDeadlineSeconds: 8, terminationGracePeriodSeconds: 30 }),
+    podOf('deadline', [script(stay)], { activeDeadlineSeconds: 20, terminationGracePeriodSeconds: 30 }),
     podOf('gated', [script(stay)], { readinessGates: [{ conditionType: 'example.com/warm' }] }),
     podOf(
       'rules',
@@ -172,13 +172,6 @@ describe('a pod with init containers and sidecars', () => {
 });
 
 describe('a pod that ends or restarts by its own rules', () => {
-  it('fails when its time is over', async () => {
-    const pod = await house.until('deadline', 'has failed', (each) => each.status.phase === 'Failed');
-    expect(pod.status).toMatchObject({ reason: 'DeadlineExceeded' });
-    expect(containerOf(pod).state.terminated).toMatchObject({ exitCode: 0 });
-    expect((await house.events('deadline')).map(({ reason }) => reason)).toContain('DeadlineExceeded');
-  });
-
   it('restarts each container by its own policy and rules', async () => {
     const pod = await house.until('rules', 'has restarted', (each) => containerOf(each, 'main').restartCount === 1);
     expect(containerOf(pod, 'main').lastState?.terminated).toMatchObject({ exitCode: 42 });
@@ -219,5 +212,12 @@ describe('a pod that ends or restarts by its own rules', () => {
     expect(pod.status.reason).toBe('OutOfcpu');
     const events = (await house.events('too-big')).filter(({ reason }) => reason === 'OutOfcpu');
     expect(events).toMatchObject([{ type: 'Warning', message: expect.stringContaining("didn't have enough resource: cpu") }]);
+  });
+
+  it('fails when its time is over', async () => {
+    const pod = await house.until('deadline', 'has failed', (each) => each.status.phase === 'Failed');
+    expect(pod.status).toMatchObject({ reason: 'DeadlineExceeded' });
+    expect(containerOf(pod).state.terminated).toMatchObject({ exitCode: 0 });
+    expect((await house.events('deadline')).map(({ reason }) => reason)).toContain('DeadlineExceeded');
   });
 });
