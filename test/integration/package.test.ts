@@ -103,7 +103,8 @@ async function installPackage(): Promise<void> {
 async function writeProgram(): Promise<void> {
   await mkdir(join(folder, 'src'));
   await cp(inRepository('examples/controller.ts'), join(folder, 'src', 'controller.ts'));
-  await cp(inRepository('examples/operator/operator.ts'), join(folder, 'src', 'operator.ts'));
+  for (const name of ['operator.ts', 'webhook.ts'])
+    await cp(inRepository(`examples/operator/${name}`), join(folder, 'src', name));
   await writeFile(join(folder, 'src', 'mistakes.ts'), mistakes);
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
   const compilerOptions = { target: 'ES2023', lib: ['ES2023'], module: 'NodeNext', strict: true, types: ['node'], typeRoots };
