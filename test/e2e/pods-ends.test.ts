@@ -87,6 +87,9 @@ describe('a deleted pod', () => {
 
 describe('an agent that is killed', () => {
   const names = Array.from({ length: 10 }, (_, index) => `p${index}`);
+  // Of the others all may have ended before the agent is killed.
+  const slowest = 'p9';
+  const endsSlowly = 'trap "sleep 10; exit 0" TERM; while :; do sleep 1000 & wait; done';
   const kill = () => process.kill(house.berth.pid('agent'), 'SIGKILL');
   const containers = async () =>
     (await containersOf(house.berth.nodeName)).map((each) => `${each.pod}/${each.container}/${each.state}`).sort();
@@ -96,8 +99,8 @@ describe('an agent that is killed', () => {
   it('in the middle of starting pods: each container exists once', async () => {
     const mounts = { volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }] };
     const spec = { volumes: [{ name: 'scratch', emptyDir: {} }] };
-    const both = [script(stay, mounts), script(stay, { ...mounts, name: 'side' })];
-    const applied = house.apply(...names.map((name) => podOf(name, both, spec)));
+    const both = (side: string) => [script(stay, mounts), script(side, { ...mounts, name: 'side' })];
+    const applied = house.apply(...names.map((name) => podOf(name, both(name === slowest ? endsSlowly : stay), spec)));
     await eventually('some containers are there', async () => {
       const { length } = await containers();
       return length >= 4 ? true : undefined;
