@@ -6,6 +6,7 @@ import {
   type ErrorReason,
   type ErrorSubject,
   type FieldViolation,
+  reasonsOfCodes,
 } from '../../api/errors/index.ts';
 import type { BadRequest, ErrorInfo, RetryInfo, Status } from '../../api/generated/types.ts';
 
@@ -30,24 +31,6 @@ const codes: readonly (ErrorCode | undefined)[] = [
   'UNAUTHENTICATED',
 ];
 
-/** The reason of an error that came without one, e.g. from a proxy. */
-const reasons: Readonly<Record<ErrorCode, ErrorReason>> = {
-  CANCELLED: 'Cancelled',
-  INVALID_ARGUMENT: 'BadRequest',
-  NOT_FOUND: 'NotFound',
-  ALREADY_EXISTS: 'AlreadyExists',
-  PERMISSION_DENIED: 'Forbidden',
-  RESOURCE_EXHAUSTED: 'TooManyRequests',
-  FAILED_PRECONDITION: 'FailedPrecondition',
-  ABORTED: 'Conflict',
-  OUT_OF_RANGE: 'Expired',
-  UNIMPLEMENTED: 'MethodNotAllowed',
-  INTERNAL: 'InternalError',
-  UNAVAILABLE: 'ServiceUnavailable',
-  DEADLINE_EXCEEDED: 'Timeout',
-  UNAUTHENTICATED: 'Unauthorized',
-};
-
 const typePrefix = 'type.googleapis.com/';
 
 export function codeOf(number: number): ErrorCode {
@@ -55,7 +38,7 @@ export function codeOf(number: number): ErrorCode {
 }
 
 export function reasonOf(code: ErrorCode): ErrorReason {
-  return reasons[code];
+  return reasonsOfCodes[code];
 }
 
 interface Details {

@@ -1,4 +1,4 @@
-import type { ApiError, ErrorCode, ErrorReason } from '../../../api/errors/index.ts';
+import { type ApiError, type ErrorCode, type ErrorReason, reasonsOfCodes } from '../../../api/errors/index.ts';
 import { patchedText } from './decoding-text.ts';
 import { causeField, type StatusSubject, statusText, subjectOf, violationText } from './status-text.ts';
 
@@ -63,22 +63,7 @@ const byCode: Readonly<Record<ErrorCode, number>> = {
 };
 
 /** Kubernetes' reason for each code, for reasons that only Berth has. */
-const reasons: Readonly<Record<ErrorCode, ErrorReason>> = {
-  CANCELLED: 'Timeout',
-  INVALID_ARGUMENT: 'BadRequest',
-  NOT_FOUND: 'NotFound',
-  ALREADY_EXISTS: 'AlreadyExists',
-  PERMISSION_DENIED: 'Forbidden',
-  RESOURCE_EXHAUSTED: 'TooManyRequests',
-  FAILED_PRECONDITION: 'Conflict',
-  ABORTED: 'Conflict',
-  OUT_OF_RANGE: 'Expired',
-  UNIMPLEMENTED: 'MethodNotAllowed',
-  INTERNAL: 'InternalError',
-  UNAVAILABLE: 'ServiceUnavailable',
-  DEADLINE_EXCEEDED: 'Timeout',
-  UNAUTHENTICATED: 'Unauthorized',
-};
+const reasons = { ...reasonsOfCodes, CANCELLED: 'Timeout', FAILED_PRECONDITION: 'Conflict' } as const;
 
 /** What could not be read is a bad request, however many fields are wrong; what a patch makes is invalid. */
 function reasonOf({ parts, reason, code }: ApiError): ErrorReason {
