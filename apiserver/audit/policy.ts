@@ -55,7 +55,7 @@ export const defaultPolicy: AuditPolicy = {
       level: 'None',
       resources: [{ group: 'authorization.k8s.io', resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'] }],
     },
-    // A proxied read reaches a container as any other request does, or the logs of a node.
+    // Reads through proxies reach containers, and the logs of nodes.
     { level: 'Metadata', resources: [{ group: '', resources: ['secrets', 'pods/*', 'services/proxy', 'nodes/proxy'] }] },
     { level: 'None', verbs: readVerbs },
     { level: 'Metadata' },

@@ -25,7 +25,7 @@ import { emptyKind, isEmptied } from './empty-kind.ts';
 import { condition, decideStatus, noteUse } from './names.ts';
 import { loadSchemaEngine } from './schema-engine.ts';
 import { adopt, servedVersions } from './served-versions.ts';
-import { Turns } from './turns.ts';
+import { WorkCounter } from './work-counter.ts';
 
 export interface CustomKindsOptions {
   readonly registry: Registry;
@@ -83,7 +83,7 @@ export class CustomKinds {
   /** Of the run; before it objects are neither deleted nor completed. */
   #signal: AbortSignal | undefined;
   #wake = (): void => {};
-  readonly #turns = new Turns();
+  readonly #work = new WorkCounter();
 
   constructor(options: CustomKindsOptions) {
     this.#options = options;
@@ -133,11 +133,14 @@ export class CustomKinds {
   async #settled(): Promise<void> {
     const late = new AbortController();
     const cancel = this.#clock.after(mostSettlingMs, () => late.abort());
-    for (let round = 0; round < settlingRounds && !late.signal.aborted; round++) {
-      await this.#definitions.fresh();
-      if (!(await this.#turns.after(this.#due.size, late.signal))) break;
+    try {
+      for (let round = 0; round < settlingRounds && !late.signal.aborted; round++) {
+        await this.#definitions.fresh();
+        if (!(await this.#work.after(this.#due.size, late.signal))) break;
+      }
+    } finally {
+      cancel();
     }
-    cancel();
   }
 
   #enqueue(name: string): void {
@@ -162,7 +165,7 @@ export class CustomKinds {
     const { failures = 0, cancel } = this.#retries.get(name) ?? {};
     cancel?.();
     this.#retries.delete(name);
-    const done = this.#turns.begin();
+    const done = this.#work.begin();
     try {
       await this.#sync(name);
     } catch (error) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Turns } from './turns.ts';
+import { WorkCounter } from './work-counter.ts';
 
 const signal = new AbortController().signal;
 
@@ -14,28 +14,28 @@ async function isOver(promise: Promise<unknown>): Promise<boolean> {
 }
 
 it('resolves at once, and says so, where nothing is under way or due', async () => {
-  expect(await new Turns().after(0, signal)).toBe(false);
+  expect(await new WorkCounter().after(0, signal)).toBe(false);
 });
 
 it('resolves when what was under way and what was due are over, whatever came since', async () => {
-  const turns = new Turns();
-  const first = turns.begin();
-  const waits = turns.after(1, signal);
+  const work = new WorkCounter();
+  const first = work.begin();
+  const waits = work.after(1, signal);
   first();
-  const second = turns.begin();
+  const second = work.begin();
   expect(await isOver(waits)).toBe(false);
   second();
-  turns.begin();
+  work.begin();
   expect(await waits).toBe(true);
 });
 
 it('resolves when the signal aborts, also one that has', async () => {
-  const turns = new Turns();
-  turns.begin();
+  const work = new WorkCounter();
+  work.begin();
   const late = new AbortController();
-  const waits = turns.after(5, late.signal);
+  const waits = work.after(5, late.signal);
   expect(await isOver(waits)).toBe(false);
   late.abort();
   expect(await waits).toBe(true);
-  expect(await turns.after(5, late.signal)).toBe(false);
+  expect(await work.after(5, late.signal)).toBe(false);
 });

@@ -1,5 +1,5 @@
 /** Counts pieces of work that are done one after the other, for those who wait until some of them are over. */
-export class Turns {
+export class WorkCounter {
   #isUnderWay = false;
   #over = 0;
   readonly #waiting = new Set<{ readonly count: number; readonly resolve: () => void }>();
@@ -15,7 +15,7 @@ export class Turns {
   }
 
   /**
-   * Resolves when what is under way and as many that are due are over, or when the signal aborts. Gives whether there
+   * Resolves when what is under way and as many that are due are over, or when the signal aborts. Returns whether there
    * was something to wait for.
    */
   async after(due: number, signal: AbortSignal): Promise<boolean> {

@@ -112,14 +112,14 @@ class Pump {
       if (this.ended) return;
       if (this.source.lost) this.cutOff();
       else if (this.source.waits) this.convert();
-      else if (this.source.pending && this.mayWrite) this.options.turns.add(this.wake);
+      else if (this.source.pending && this.mayWrite()) this.options.turns.add(this.wake);
     } catch (error) {
       this.end(error);
     }
   };
 
   /** Otherwise it is woken when a message has left, or when its flow has room. */
-  private get mayWrite(): boolean {
+  private mayWrite(): boolean {
     return this.inFlight < this.options.limits.inFlight && this.options.room.hasRoom(this.wake);
   }
 

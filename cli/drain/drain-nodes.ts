@@ -104,7 +104,7 @@ async function empty(session: Session, { node, pods, victims, flags }: EmptyInpu
     );
   const options = { client: session.client, pods, disableEviction, deleteOptions: deleteOptionsOf(flags), clock: systemClock };
   // With --dry-run=server nothing goes, so nothing is waited for.
-  const lister = dryRun === 'server' ? nobody : pods.lister;
+  const lister = dryRun === 'server' ? noPods : pods.lister;
   const watched: Pick<typeof pods, 'addHandler' | 'lister'> = { addHandler: (handler) => pods.addHandler(handler), lister };
   const left = await endPods(victims, { ...options, pods: watched, report }, ending.signal).finally(() => progress.clear());
   if (left.length === 0) return;
@@ -126,7 +126,7 @@ function deleteOptionsOf({ gracePeriod = -1, dryRun }: DrainFlags): DeleteOption
   };
 }
 
-const nobody: Informer<Pod>['lister'] = { get: () => undefined, list: () => [], byIndex: () => [], isInIndex: () => false };
+const noPods: Informer<Pod>['lister'] = { get: () => undefined, list: () => [], byIndex: () => [], isInIndex: () => false };
 
 function say(pod: Pod, done: string): void {
   process.stdout.write(`pod/${pod.metadata?.name} ${done}\n`);
