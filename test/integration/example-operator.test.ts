@@ -85,7 +85,7 @@ it('asks the webhook, which refuses Websites that would take more replicas than 
     return objects.create(kind, site, { namespace });
   };
   const resize = (replicas: number) => objects.patch(kind, hello, { spec: { replicas } });
-  await create('default', 'large', 18);
+  await create('default', 'large', 19);
   const now = new Date();
   const authority = await createAuthority('websites', now);
   const subject = { commonName: 'webhook', organizations: [] };
@@ -99,14 +99,15 @@ it('asks the webhook, which refuses Websites that would take more replicas than 
   const refused = {
     code: 'PERMISSION_DENIED',
     message: expect.stringMatching(
-      /^admission webhook "replicas\.websites\.example\.com" denied the request: .* "default" would have 22 replicas, 20 are allowed$/,
+      /^admission webhook "replicas\.websites\.example\.com" denied the request: .* "default" would have 23 replicas, 20 are allowed$/,
     ),
   };
   await expect(resize(4)).rejects.toMatchObject(refused);
   await expect(create('default', 'more', 1)).rejects.toMatchObject(refused);
+  // Still too many, but fewer.
   await resize(2);
   await namespaces.create({ metadata: { name: 'other' } });
-  await create('other', 'large', 18);
+  await create('other', 'elsewhere', 18);
   await validatingWebhookConfigurations.delete({ name: 'websites.example.com' });
   await objects.delete(kind, { namespace: 'default', name: 'large' });
   await until('it is off the list', async () => !('large' in (await sitemap())));

@@ -363,6 +363,15 @@ describe('metrics.k8s.io', () => {
     expect((await ask('GET', `${at}/nodes?labelSelector=zone%3Db`)).json.items).toEqual([]);
   });
 
+  it('has no node that was measured once', async () => {
+    await post('/api/v1/nodes', nodeOf('measured-once'));
+    const once = { apiVersion: 'metrics.k8s.io/v1beta1', kind: 'NodeMetrics', metadata: { name: 'measured-once' } };
+    await post(`${at}/nodemetrics`, { ...once, timestamp: time, window: '0s', usage: { memory: '1000000' } });
+    const { json } = await ask('GET', `${at}/nodes`);
+    expect(json.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toEqual(['measured']);
+    expect((await ask('GET', `${at}/nodes/measured-once`)).code).toBe(404);
+  });
+
   it('has pods, one, of a namespace and by labels', async () => {
     const containers = [{ name: 'main', usage: { cpu: '1500000n', memory: '2048Ki' } }];
     const { json } = await ask('GET', `${at}/namespaces/default/pods/measured`);
