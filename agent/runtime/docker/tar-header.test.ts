@@ -1,9 +1,19 @@
 import { buffer } from 'node:stream/consumers';
+import fc from 'fast-check';
 import { type Header as FullHeader, pack } from 'tar-stream';
 import { describe, expect, it } from 'vitest';
 import { parseFirstEntry } from './tar-header.ts';
 
 type Header = Partial<FullHeader>;
+
+/** The same with another type or size, and the sum that goes with it. */
+function changed(bytes: Buffer, { type, size }: { type?: string; size?: string }): Buffer {
+  if (type !== undefined) bytes.write(type, 156);
+  if (size !== undefined) bytes.write(size.padEnd(12, '\0'), 124);
+  const sum = bytes.subarray(0, 512).reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 32 : byte), 0);
+  bytes.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return bytes;
+}
 
 async function archiveOf(header: Header, text = ''): Promise<Buffer> {
   const archive = pack();
@@ -41,11 +51,7 @@ describe('the first entry of an archive', () => {
   });
 
   it('is known behind the records of GNU', async () => {
-    const record = await archiveOf({ name: '././@LongLink', size: 5 }, '../b\0');
-    // The type, and with it the sum, made that of a long link.
-    record[156] = 'K'.charCodeAt(0);
-    const sum = record.subarray(0, 512).reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 32 : byte), 0);
-    record.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+    const record = changed(await archiveOf({ name: '././@LongLink', size: 5 }, '../b\0'), { type: 'K' });
     const link = await archiveOf({ name: 'a', type: 'symlink', linkname: 'cut' });
     expect(parseFirstEntry(Buffer.concat([record.subarray(0, 1024), link]))).toMatchObject({ type: 'link', target: '../b' });
   });
@@ -56,10 +62,50 @@ describe('the first entry of an archive', () => {
   });
 
   it('is not waited for in records without an end', async () => {
-    const record = await archiveOf({ name: 'x'.repeat(300), type: 'file' });
-    record.write(`${(2 ** 31).toString(8).padStart(11, '0')}\0`, 124);
-    const sum = record.subarray(0, 512).reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 32 : byte), 0);
-    record.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+    const record = changed(await archiveOf({ name: 'x'.repeat(300), type: 'file' }), { size: (2 ** 31).toString(8) });
     expect(parseFirstEntry(record)).toBe('broken');
+  });
+
+  it.each(['-1000', '-777', 'x', '-', '1e3'])('is not waited for behind a record with the size %j', async (size) => {
+    const record = changed(await archiveOf({ name: 'x', size: 5 }, 'bytes'), { type: 'x', size });
+    expect(['broken', 'more', 'none']).toContain(parseFirstEntry(record));
+  });
+
+  it.each(['1e-300', '0.5', '1e-9', '0', '-3', '0x1', '1', '2', ' 5', 'Infinity', '99999999999999999999'])(
+    'is known behind a record that says it has %j bytes',
+    async (length) => {
+      const text = `${length} linkpath=b\n`;
+      const record = changed(await archiveOf({ name: 'x', size: text.length }, text), { type: 'x' });
+      const link = await archiveOf({ name: 'a', type: 'symlink', linkname: 'own' });
+      expect(parseFirstEntry(Buffer.concat([record.subarray(0, 1024), link]))).toMatchObject({ type: 'link', target: 'own' });
+    },
+  );
+
+  it('is refused with a link that is longer than a path', async () => {
+    const link = (length: number) => archiveOf({ name: 'a', type: 'symlink', linkname: 'x/'.repeat(length) });
+    expect(parseFirstEntry(await link(2_047))).toMatchObject({ type: 'link' });
+    expect(parseFirstEntry(await link(2_048))).toBe('broken');
+  });
+
+  it('is read in bounded time from whatever bytes', () => {
+    const header = (kind: string, size: string) => changed(Buffer.alloc(512), { type: kind, size });
+    const kind = fc.constantFrom('x', 'g', 'L', 'K', '0', '2');
+    const size = fc.oneof(
+      fc.string({ maxLength: 12 }),
+      fc.integer().map((value) => value.toString(8).slice(0, 12)),
+    );
+    const number = fc.oneof(fc.double().map(String), fc.integer().map(String), fc.string({ maxLength: 8 }));
+    const record = fc.tuple(number, fc.string()).map(([length, text]) => Buffer.from(`${length} ${text}\n`));
+    const piece = fc.oneof(
+      fc.tuple(kind, size).map(([type, text]) => header(type, text)),
+      record,
+      fc.uint8Array(),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        const entry = parseFirstEntry(Buffer.concat(pieces));
+        expect(['more', 'none', 'broken', 'object']).toContain(typeof entry === 'object' ? 'object' : entry);
+      }),
+    );
   });
 });

@@ -11,6 +11,7 @@ export interface FirstEntry {
 const blockBytes = 512;
 /** More is no path: the kernel takes 4 KiB. */
 const mostBytes = 64 * 1024;
+const mostTargetBytes = 4_095;
 const types: Readonly<Record<string, FirstEntry['type']>> = {
   '0': 'file',
   '\0': 'file',
@@ -22,7 +23,7 @@ const types: Readonly<Record<string, FirstEntry['type']>> = {
 /**
  * Reads the first entry of an archive from its beginning, with the records before it that hold what is too long for it
  * (POSIX' "x" and "g", GNU's "L" and "K"). "more": these bytes do not suffice. "none": the archive is empty. "broken":
- * it is no archive.
+ * it is no archive. A container's own program may have written it: it ends for whatever bytes.
  */
 export function parseFirstEntry(bytes: Buffer): FirstEntry | 'more' | 'none' | 'broken' {
   let longTarget: string | undefined;
@@ -36,9 +37,11 @@ export function parseFirstEntry(bytes: Buffer): FirstEntry | 'more' | 'none' | '
     const type = String.fromCharCode(block[156]!);
     if (!'xgLK'.includes(type)) {
       const target = longTarget ?? textAt(block, 157, 100);
+      if (Buffer.byteLength(target) > mostTargetBytes) return 'broken';
       return { type: types[type] ?? 'other', mode: numberAt(block, 100, 8) & 0o7777, size: longSize ?? size, target };
     }
-    if (size > mostBytes) return 'broken';
+    // A size that is negative, or no number, would lead backwards.
+    if (!(size >= 0 && size <= mostBytes)) return 'broken';
     const end = at + blockBytes + size;
     if (bytes.length < end) return 'more';
     const content = bytes.subarray(at + blockBytes, end);
@@ -71,13 +74,17 @@ function textAt(block: Buffer, at: number, length: number): string {
   return text.toString('utf8', 0, end < 0 ? text.length : end);
 }
 
+/** Other forms of numbers could be too small to lead on, such as "1e-9". */
+const recordLength = /^[1-9]\d{0,9}$/;
+
 /** Each is "LENGTH KEY=VALUE\n", the length that of all of it. */
 function parseRecords(content: Buffer): Map<string, string> {
   const records = new Map<string, string>();
   for (let at = 0; at < content.length; ) {
     const space = content.indexOf(32, at);
-    const length = Number(content.toString('latin1', at, space));
-    if (space < 0 || !(length > 0)) break;
+    const digits = content.toString('latin1', at, space);
+    if (space < 0 || !recordLength.test(digits) || Number(digits) <= digits.length) break;
+    const length = Number(digits);
     const [key = '', ...value] = content.toString('utf8', space + 1, at + length - 1).split('=');
     records.set(key, value.join('='));
     at += length;
