@@ -121,6 +121,30 @@ describe('runLeaderElected', () => {
     expect(stored()).toMatchObject({ holderIdentity: 'b', leaseDurationSeconds: 15, leaseTransitions: 5 });
   });
 
+  it.each([
+    ['when its duration has passed since the last renewal', true, 10_000],
+    ['with what a retry takes besides where the watch fails', false, 14_400],
+  ])('takes over from a holder that died %s', async (_, canWatch, mostMs) => {
+    const { clock, candidate, leases, log } = setup();
+    const times = { leaseDurationMs: 10_000, renewDeadlineMs: 6_000, retryPeriodMs: 2_000 };
+    const network = { ...leases };
+    candidate('a', { leases: network, ...times });
+    await clock.advance(0);
+    const watch: typeof leases.watch = canWatch
+      ? leases.watch
+      : () => {
+          throw unavailable('no watch');
+        };
+    // Attempts at 0 s, 4.4 s, 8.8 s and so on.
+    candidate('b', { leases: { ...leases, watch }, ...times, random: () => 0.999 });
+    await clock.advance(6_000);
+    Object.assign(network, { get: reject, update: reject });
+    await clock.advance(9_900);
+    expect(log).toEqual(['a leads', 'a stops']);
+    await clock.advance(mostMs - 9_900);
+    expect(log).toEqual(['a leads', 'a stops', 'b leads']);
+  });
+
   it('stands by as long as the lease changes, also under a holder whose clock stands still', async () => {
     const { clock, candidate, leases, log } = setup([leaseOf('other')]);
     candidate('b');

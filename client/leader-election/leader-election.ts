@@ -166,10 +166,12 @@ class Election {
   // A connection that hangs must not take the whole time that there is for renewing.
   readonly #timeoutMs: number;
   readonly #tellOfLeader: () => void;
+  /** Ends the wait before the next attempt. */
+  #wake = (): void => {};
 
   constructor(options: LeaderElectionOptions) {
     this.#settings = settingsOf(options);
-    this.claim = createLeaseClaim(this.#settings);
+    this.claim = createLeaseClaim({ ...this.#settings, onOver: () => this.#wake() });
     this.#about = { lease: `${this.#settings.namespace}/${this.#settings.name}`, identity: this.#settings.identity };
     this.#timeoutMs = this.#settings.renewDeadlineMs / 2;
     this.#tellOfLeader = leaderTeller(this.claim, this.#settings);
@@ -178,9 +180,9 @@ class Election {
   /** Undefined when the signal aborted before. */
   async acquire(signal: AbortSignal): Promise<Term | undefined> {
     const { leases, namespace, name, clock, logger, retryPeriodMs, renewDeadlineMs, random } = this.#settings;
-    let wake = (): void => {};
     const following = linkAbort(signal);
-    const watching = wakeWhenReleased({ leases, namespace, name, clock, logger, retryPeriodMs }, () => wake(), following.signal);
+    const watched = { leases, namespace, name, clock, logger, retryPeriodMs };
+    const watching = followLease(watched, (lease) => this.#notice(lease), following.signal);
     try {
       for (let failures = 0; !signal.aborted; ) {
         const term = createTerm(clock, renewDeadlineMs);
@@ -196,7 +198,7 @@ class Election {
         }
         term.end();
         const nap = linkAbort(signal);
-        wake = nap.abort;
+        this.#wake = nap.abort;
         await pause(retryPeriodMs * (1 + jitter * random()), nap.signal, clock);
         nap.unlink();
       }
@@ -206,6 +208,11 @@ class Election {
       following.unlink();
       await watching;
     }
+  }
+
+  #notice(lease: Lease): void {
+    this.claim.observe(lease);
+    if (!lease.spec?.holderIdentity) this.#wake();
   }
 
   async hold(
@@ -293,17 +300,16 @@ function leaderTeller(claim: LeaseClaim, { onLeader, logger, identity, namespace
 type Watched = Pick<Settings, 'leases' | 'namespace' | 'name' | 'clock' | 'logger' | 'retryPeriodMs'>;
 
 /**
- * Lets a candidate retry at once when the holder releases the lease. Only a shortcut: a missed release is found by the
- * next regular attempt.
+ * Shows a candidate every change of the lease, so that it counts a dead holder's time from the last renewal, and
+ * retries at once when the lease is released. What a watch misses the next regular attempt finds.
  */
-async function wakeWhenReleased(watched: Watched, wake: () => void, signal: AbortSignal): Promise<void> {
+async function followLease(watched: Watched, notice: (lease: Lease) => void, signal: AbortSignal): Promise<void> {
   const { leases, namespace, name, clock, logger, retryPeriodMs } = watched;
   const scope = { namespace, fieldSelector: `metadata.name=${name}` };
   while (!signal.aborted) {
     try {
       for await (const events of leases.watch(scope, { signal })) {
-        const isReleased = events.some(({ type, object }) => type === 'MODIFIED' && !object.spec?.holderIdentity);
-        if (isReleased) wake();
+        for (const { type, object } of events) if (type === 'MODIFIED' && !signal.aborted) notice(object);
       }
     } catch (err) {
       if (!signal.aborted)

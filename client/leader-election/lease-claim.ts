@@ -13,6 +13,8 @@ export interface LeaseClaimOptions {
   readonly identity: string;
   readonly leaseDurationMs: number;
   readonly clock: Clock;
+  /** Called when the lease has not changed for its duration: an attempt may take it now. */
+  readonly onOver?: (() => void) | undefined;
 }
 
 /** One candidate's view of a lease. Calls are made one after the other. */
@@ -22,6 +24,8 @@ export interface LeaseClaim {
    * does. Throws what the API throws: then it is unknown, and the next call finds out.
    */
   attempt(call?: CallOptions): Promise<'mine' | 'others'>;
+  /** The lease as a watch shows it: its duration counts from then on, and not from the next attempt. */
+  observe(lease: Lease): void;
   /** Releases it, if this candidate holds it. Throws what the API throws. */
   release(call?: CallOptions): Promise<void>;
   /** The holder when the lease was last read; "" for no holder. */
@@ -104,7 +108,7 @@ class ObservedClaim implements LeaseClaim {
     }
   }
 
-  #observe(lease: Lease | undefined): void {
+  observe(lease: Lease | undefined): void {
     const sign = `${lease?.metadata?.uid} ${lease?.metadata?.resourceVersion}`;
     if (lease === undefined || this.#seen?.sign === sign) return;
     this.#seen?.cancel();
@@ -113,6 +117,7 @@ class ObservedClaim implements LeaseClaim {
     const lastsMs = leaseDurationSeconds === undefined ? this.#options.leaseDurationMs : leaseDurationSeconds * 1000;
     sighting.cancel = this.#options.clock.after(lastsMs, () => {
       sighting.isOver = true;
+      this.#options.onOver?.();
     });
     this.#seen = sighting;
   }
@@ -155,14 +160,14 @@ class ObservedClaim implements LeaseClaim {
     for (let attempt = 1; ; attempt++) {
       const lease = this.#own ?? (await this.#find(call));
       this.#own = undefined;
-      this.#observe(lease);
+      this.observe(lease);
       const wanted = next(lease);
       if (wanted === undefined) return undefined;
       try {
         const written = await (lease === undefined
           ? this.#options.leases.create(wanted, {}, call)
           : this.#options.leases.update(wanted, {}, call));
-        this.#observe(written);
+        this.observe(written);
         return written;
       } catch (error) {
         const cameSecond = isConflict(error) || isNotFound(error) || isAlreadyExists(error);
