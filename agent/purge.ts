@@ -1,4 +1,4 @@
-import { readdir, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises';
+import { readdir, readFile, realpath, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isStoreAside, nodeMarker, ownEntries } from './data-dir.ts';
 import { readPulledImages } from './images/pulled-images.ts';
@@ -7,6 +7,7 @@ import { formerSandboxImages, ownSandboxImage } from './pause/sandbox-image.ts';
 import { createDockerRuntime, type DockerRuntime } from './runtime/docker/docker-runtime.ts';
 import { RuntimeError } from './runtime/runtime-error.ts';
 import { createMounts } from './volumes/mounts.ts';
+import { removeTree } from './volumes/remove-tree.ts';
 import { wordsOf } from './words-of.ts';
 
 /** A line for people: what is gone, what stays and why, and what should have gone and did not. */
@@ -114,9 +115,9 @@ async function* purgeFiles(dataDir: string): AsyncIterable<PurgeStep> {
   for (const path of below.toReversed()) await mounts.unmount(path);
   if (below.length > 0) yield { kind: 'removed', what: `${below.length} mounts below ${dataDir}` };
   const madeFolder = await readMadeFolder(dataDir);
-  for (const name of await namesIn(dataDir)) if (isStoreAside(name)) await removeTree(join(dataDir, name));
+  for (const name of await namesIn(dataDir)) if (isStoreAside(name)) await removeAll(join(dataDir, name));
   // The record last: with it, a purge that was cut off can be tried again.
-  for (const name of ownEntries.toReversed()) await removeTree(join(dataDir, name));
+  for (const name of ownEntries.toReversed()) await removeAll(join(dataDir, name));
   const left = await namesIn(dataDir);
   if (left.length > 0)
     return yield { kind: 'kept', what: `folder ${dataDir}: it holds what Berth did not make (${left.slice(0, 3).join(', ')})` };
@@ -143,12 +144,12 @@ async function readMadeFolder(dataDir: string): Promise<string | undefined> {
 }
 
 /** What a file system is mounted on cannot be removed: then what is in it goes. */
-async function removeTree(path: string): Promise<void> {
+async function removeAll(path: string): Promise<void> {
   try {
-    await rm(path, { recursive: true, force: true });
+    await removeTree(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
-    for (const name of await namesIn(path)) await removeTree(join(path, name));
+    for (const name of await namesIn(path)) await removeAll(join(path, name));
   }
 }
 

@@ -1,7 +1,8 @@
-import { chmod, lstat, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isMissing } from '../volumes/atomic-files.ts';
 import { type Mounts, unmountBelow } from '../volumes/mounts.ts';
+import { removeTree } from '../volumes/remove-tree.ts';
 import { createTurns } from '../volumes/turns.ts';
 
 /**
@@ -74,7 +75,7 @@ export function createMadeFolders({ nodeDir, root, mounts }: MadeFoldersOptions)
       throw await notOurs(parent);
     }
     await unmountBelow(mounts, path);
-    await rm(path, { recursive: true, force: true });
+    await removeTree(path);
   }
 
   async function notOurs(parent: string): Promise<Error> {

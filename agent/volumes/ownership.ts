@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { chmod, chown, type FileHandle, open, readdir } from 'node:fs/promises';
+import { chmod, chown, type FileHandle, open, opendir } from 'node:fs/promises';
 import type { Pod } from '../../api/generated/types.ts';
 import { isMissing } from './atomic-files.ts';
 
@@ -65,7 +65,8 @@ async function give(handle: FileHandle, walk: Walk, depth: number): Promise<void
   if (stats.dev !== walk.device) return;
   if (stats.isDirectory()) {
     if (depth === deepest) throw new Error(`change owner: folders are nested deeper than ${deepest}`);
-    for (const name of await readdir(path)) await giveChild(`${path}/${name}`, walk, depth + 1);
+    // Not all names at once: a container may have made millions of files.
+    for await (const { name } of await opendir(path)) await giveChild(`${path}/${name}`, walk, depth + 1);
   }
   if (stats.gid !== walk.gid) await chown(path, -1, walk.gid);
   if (stats.isSymbolicLink()) return;

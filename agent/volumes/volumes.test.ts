@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -267,6 +268,15 @@ describe('volumes', () => {
     expect(mounts.log).toEqual(['unmount /pods/u1/a/b', 'unmount /pods/u1/a']);
     expect(await volumes.listPods()).toEqual([]);
     expect(readdirSync(outside)).toEqual(['precious']);
+  });
+
+  it('are removed with folders that containers nested deeper than a path may be long', async () => {
+    const made = join(folder, 'u1/volumes/emptyDir/e');
+    mkdirSync(made, { recursive: true });
+    const nest = 'n=$(printf "%0250d" 0); for i in $(seq 20); do mkdir $n; cd -P ./$n; done';
+    execFileSync('sh', ['-ec', nest], { cwd: made });
+    await createVolumes(folder, { mounts: fakeMounts() }).removePodVolumes('u1');
+    expect(readdirSync(folder)).not.toContain('u1');
   });
 
   it('of a pod that has ended go, and what else is kept of it stays', async () => {

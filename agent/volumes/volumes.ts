@@ -7,6 +7,7 @@ import { isMade, isMissing, writeAtomically } from './atomic-files.ts';
 import { ensureHostPath } from './host-path.ts';
 import { createMounts, type Mounts, realPathOf, unmountBelow } from './mounts.ts';
 import { ensureOwnership, type Ownership } from './ownership.ts';
+import { removeTree } from './remove-tree.ts';
 import { SharedMemory } from './shared-memory.ts';
 import { ensureSubPath, type SubPathRequest, subPathFolder } from './sub-paths.ts';
 import { createTurns } from './turns.ts';
@@ -242,7 +243,7 @@ class PodVolumes implements Volumes {
     const shared = this.#shared.podDir(podUid) + sep;
     for (const path of this.#shown.keys()) if (path.startsWith(shared)) this.#shown.delete(path);
     // What else is kept of a pod that has ended (its last words) goes with its object.
-    for (const part of parts) await rm(join(folder, part), { recursive: true, force: true });
+    for (const part of parts) await removeTree(join(folder, part));
     for (const key of this.#given) if (key.startsWith(folder + sep)) this.#given.delete(key);
   }
 }
