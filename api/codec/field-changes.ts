@@ -37,14 +37,55 @@ export function fieldChanges(messageName: string, before: object, after: object,
 const contentOf = ({ metadata: _, ...members }: { readonly metadata?: unknown }): JsonObject => members as JsonObject;
 
 function compareMessages(type: Type, before: Values, after: Values, to: FieldChanges): void {
-  for (const field of type.fieldsArray) {
-    const [old, next] = [before[field.name], after[field.name]];
+  for (const part of partsOf(type)) {
+    const [old, next] = [before[part.name], after[part.name]];
     if (Object.is(old, next)) continue;
-    const inner = messageOf(field);
     // The members of an inlined message stand in the message that holds it.
-    if (inner && field.options?.[INLINE]) compareMessages(inner, (old ?? {}) as Values, (next ?? {}) as Values, to);
-    else compareValues(field, old, next, `f:${field.name}`, to);
+    if (part.isInline && part.inner) compareMessages(part.inner, (old ?? {}) as Values, (next ?? {}) as Values, to);
+    else compareValues(part, old, next, to);
   }
+}
+
+/** What the comparison asks of a field, read from its descriptor once. */
+interface Part {
+  readonly name: string;
+  readonly step: string;
+  /** Of a message, a list or a map: that of its items, as far as they are compared part by part. */
+  readonly inner: Type | undefined;
+  readonly isInline: boolean;
+  readonly isMap: boolean;
+  readonly isList: boolean;
+  /** Whether it, or each item of it, is one value. */
+  readonly isWhole: boolean;
+  readonly listType: 'map' | 'set' | undefined;
+  /** Sorted. */
+  readonly keys: readonly string[];
+}
+
+const known = new WeakMap<Type, readonly Part[]>();
+
+function partsOf(type: Type): readonly Part[] {
+  const made = known.get(type);
+  if (made) return made;
+  const parts = type.fieldsArray.map(partOf);
+  known.set(type, parts);
+  return parts;
+}
+
+function partOf(field: Field): Part {
+  const listType: unknown = field.options?.[LIST_TYPE];
+  const isList = !field.map && field.repeated;
+  return {
+    name: field.name,
+    step: `f:${field.name}`,
+    inner: messageOf(field),
+    isInline: Boolean(field.options?.[INLINE]),
+    isMap: field.map,
+    isList,
+    isWhole: isAtomicField(field),
+    listType: listType === 'map' || listType === 'set' ? listType : undefined,
+    keys: [(field.options?.[LIST_KEYS] ?? []) as string | string[]].flat().sort(),
+  };
 }
 
 function messageOf(field: Field): Type | undefined {
@@ -52,15 +93,16 @@ function messageOf(field: Field): Type | undefined {
   return resolvedType instanceof protobuf.Type && !VALUES.includes(resolvedType.name) ? resolvedType : undefined;
 }
 
-function compareValues(field: Field, old: unknown, next: unknown, step: string, to: FieldChanges): void {
-  const isNew = isAbsent(field, old);
-  if (isAbsent(field, next)) {
+function compareValues(part: Part, old: unknown, next: unknown, to: FieldChanges): void {
+  const { step } = part;
+  const isNew = isAbsent(part, old);
+  if (isAbsent(part, next)) {
     if (!isNew) to.removed[step] = {};
     return;
   }
   // A new map or list is recorded as a field itself; a new message by its members, or itself when it has none.
-  const parts: FieldChanges = { changed: isNew && isCollection(field) ? { [SELF]: {} } : {}, removed: {} };
-  if (!compareParts(field, old, next, parts)) {
+  const parts: FieldChanges = { changed: isNew && isCollection(part) ? { [SELF]: {} } : {}, removed: {} };
+  if (!compareParts(part, old, next, parts)) {
     if (!equalValues(old, next)) to.changed[step] = {};
     return;
   }
@@ -71,25 +113,25 @@ function compareValues(field: Field, old: unknown, next: unknown, step: string, 
 
 const isNothing = (value: unknown): boolean => value === undefined || value === null;
 /** An empty map or list is written as none. */
-const isAbsent = (field: Field, value: unknown): boolean =>
-  isNothing(value) || (isCollection(field) && Object.keys(value as object).length === 0);
-const isCollection = (field: Field): boolean => Boolean(field.map || field.repeated);
+const isAbsent = (part: Part, value: unknown): boolean =>
+  isNothing(value) || (isCollection(part) && Object.keys(value as object).length === 0);
+const isCollection = ({ isMap, isList }: Part): boolean => isMap || isList;
 const isOnlySelf = (set: FieldSet): boolean => Object.keys(set).length === 1 && Object.hasOwn(set, SELF);
 
 /** False for what has no parts of its own: plain values, and maps, messages and lists that are one value. */
-function compareParts(field: Field, old: unknown, next: unknown, parts: FieldChanges): boolean {
-  const isWhole = isAtomicField(field);
-  if (isWhole && !field.repeated) return false;
-  const inner = isWhole ? undefined : messageOf(field);
-  if (field.map) {
+function compareParts(part: Part, old: unknown, next: unknown, parts: FieldChanges): boolean {
+  const { isMap, isList, isWhole } = part;
+  if (isWhole && !isList) return false;
+  const inner = isWhole ? undefined : part.inner;
+  if (isMap) {
     compareEntries((old ?? {}) as Values, next as Values, parts);
     return true;
   }
-  if (!field.repeated) {
+  if (!isList) {
     if (inner) compareMessages(inner, (old ?? {}) as Values, next as Values, parts);
     return inner !== undefined;
   }
-  const [before, after] = [itemsOfList(field, old), itemsOfList(field, next)];
+  const [before, after] = [itemsOfList(part, old), itemsOfList(part, next)];
   if (before && after) compareItems(before, after, inner, parts);
   return before !== undefined && after !== undefined;
 }
@@ -107,17 +149,17 @@ function compareEntries(before: Values, after: Values, to: FieldChanges): void {
  * The items by what tells them apart; undefined for a list that is one value,
  * or in which two items cannot be told apart.
  */
-function itemsOfList(field: Field, value: unknown): Items | undefined {
-  const kind: unknown = field.options?.[LIST_TYPE];
+function itemsOfList({ listType, keys }: Part, value: unknown): Items | undefined {
+  if (listType === undefined) return undefined;
   const list = (value ?? []) as readonly unknown[];
-  if (kind !== 'map' && kind !== 'set') return undefined;
-  const keys = [(field.options?.[LIST_KEYS] ?? []) as string | string[]].flat().sort();
-  const items = new Map(list.map((item) => [kind === 'set' ? `v:${JSON.stringify(item)}` : keyStep(keys, item as Values), item]));
+  const items = new Map<string, unknown>();
+  for (const item of list) items.set(listType === 'set' ? `v:${JSON.stringify(item)}` : keyStep(keys, item as Values), item);
   return items.size === list.length ? items : undefined;
 }
 
 function keyStep(keys: readonly string[], item: Values): string {
-  return `k:${JSON.stringify(Object.fromEntries(keys.flatMap((key) => (isNothing(item[key]) ? [] : [[key, item[key]]]))))}`;
+  const said = keys.filter((key) => !isNothing(item[key])).map((key) => `${JSON.stringify(key)}:${JSON.stringify(item[key])}`);
+  return `k:{${said.join(',')}}`;
 }
 
 function compareItems(before: Items, after: Items, inner: Type | undefined, to: FieldChanges): void {
