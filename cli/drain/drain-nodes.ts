@@ -126,7 +126,13 @@ function deleteOptionsOf({ gracePeriod = -1, dryRun }: DrainFlags): DeleteOption
   };
 }
 
-const noPods: Informer<Pod>['lister'] = { get: () => undefined, list: () => [], byIndex: () => [], isInIndex: () => false };
+const noPods: Informer<Pod>['lister'] = {
+  get: () => undefined,
+  list: () => [],
+  byIndex: () => [],
+  isInIndex: () => false,
+  countInIndex: () => 0,
+};
 
 function say(pod: Pod, done: string): void {
   process.stdout.write(`pod/${pod.metadata?.name} ${done}\n`);

@@ -10,6 +10,8 @@ export interface Lister<T> {
   byIndex(index: string, value: string): T[];
   /** Whether `byIndex` would give any, at the same cost for one object as for thousands. */
   isInIndex(index: string, value: string): boolean;
+  /** How many `byIndex` would give, at the same cost. */
+  countInIndex(index: string, value: string): number;
 }
 
 /** Gives the values under which an object is found; several, one or none. */
@@ -64,6 +66,7 @@ export function createIndexer<T extends ApiObject>(functions: Readonly<Record<st
     },
     byIndex: (name, value) => Array.from(entriesOf(name).get(value) ?? [], (key) => objects.get(key)!),
     isInIndex: (name, value) => entriesOf(name).has(value),
+    countInIndex: (name, value) => entriesOf(name).get(value)?.size ?? 0,
     set(object) {
       const key = objectKey(object);
       const old = objects.get(key);

@@ -221,6 +221,7 @@ describe('informer', () => {
     expect(informer.lister.byIndex('node', 'n2').map((object) => object.metadata?.name)).toEqual(['web']);
     expect(informer.lister.isInIndex('node', 'n1')).toBe(false);
     expect(informer.lister.isInIndex('node', 'n2')).toBe(true);
+    expect(['n1', 'n2'].map((node) => informer.lister.countInIndex('node', node))).toEqual([0, 1]);
     expect(() => informer.lister.isInIndex('nod', 'n1')).toThrow(/index "nod": not declared/);
     expect(() => informer.lister.byIndex('nod', 'n1')).toThrow(/index "nod": not declared/);
     stop.abort();

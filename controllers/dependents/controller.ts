@@ -69,7 +69,7 @@ class DependentsController implements Controller {
     const references = member.object.metadata?.ownerReferences ?? [];
     const owners = [];
     for (const reference of references) owners.push({ reference, state: await this.#family.judge(reference, member, signal) });
-    const dependents = this.#family.dependentsOf(member.object).map(({ object }) => object);
+    const dependents = () => this.#family.dependentsOf(member.object).map(({ object }) => object);
     await this.#actOn(member, decideDependent(member.object, owners, dependents), signal);
   }
 
@@ -96,11 +96,8 @@ class DependentsController implements Controller {
   }
 
   async #tendOwner(member: Member, signal: AbortSignal): Promise<void> {
-    const dependents = this.#family.dependentsOf(member.object);
-    const action = decideOwner(
-      member.object,
-      dependents.map(({ object }) => object),
-    );
+    const dependents = () => this.#family.dependentsOf(member.object).map(({ object }) => object);
+    const action = decideOwner(member.object, dependents);
     if (action.type === 'wait') return;
     if (action.type === 'orphan')
       for (const dependent of await this.#family.askForDependents(member, signal)) await this.#disown(dependent, member, signal);

@@ -24,17 +24,17 @@ export type DependentAction =
 
 type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
+/** Gives an object's dependents. They are asked for only where they matter: a ReplicaSet may have thousands of pods. */
+type Dependents = () => readonly ApiObject[];
+
 /** What becomes of an object that has owners and is not being deleted. It lives as long as one of them does. */
-export function decideDependent(
-  object: ApiObject,
-  owners: readonly JudgedOwner[],
-  dependents: readonly ApiObject[],
-): DependentAction {
+export function decideDependent(object: ApiObject, owners: readonly JudgedOwner[], dependentsOf: Dependents): DependentAction {
   if (owners.length === 0) return { type: 'keep' };
   const present = owners.filter(({ state }) => state === 'present');
   if (present.length === owners.length) return { type: 'keep' };
   if (present.length > 0) return { type: 'release', ownerReferences: present.map(({ reference }) => reference) };
-  const inForeground = owners.some(({ state }) => state === 'waiting') && dependents.length > 0;
+  const dependents = owners.some(({ state }) => state === 'waiting') ? dependentsOf() : [];
+  const inForeground = dependents.length > 0;
   const propagationPolicy = inForeground ? 'Foreground' : policyOf(object.metadata);
   return { type: 'delete', propagationPolicy, unblock: inForeground && dependents.some(isWaitingForDependents) };
 }
@@ -53,12 +53,12 @@ export type OwnerAction =
   | { readonly type: 'finish'; readonly finalizers: readonly string[] };
 
 /** What an object that is being deleted waits for. Its dependents delete themselves, see decideDependent. */
-export function decideOwner({ metadata }: ApiObject, dependents: readonly ApiObject[]): OwnerAction {
+export function decideOwner({ metadata }: ApiObject, dependentsOf: Dependents): OwnerAction {
   const without = (name: string) => (metadata?.finalizers ?? []).filter((each) => each !== name);
   if (hasFinalizer(metadata, finalizers.orphan)) return { type: 'orphan', finalizers: without(finalizers.orphan) };
   if (!hasFinalizer(metadata, finalizers.foregroundDeletion)) return { type: 'wait' };
   // An object that names itself as its owner would wait for itself.
-  const others = dependents.filter((dependent) => dependent.metadata?.uid !== metadata?.uid);
+  const others = dependentsOf().filter((dependent) => dependent.metadata?.uid !== metadata?.uid);
   const blocking = others.some((dependent) => isBlocking(dependent, metadata?.uid));
   return blocking ? { type: 'wait' } : { type: 'finish', finalizers: without(finalizers.foregroundDeletion) };
 }

@@ -80,6 +80,8 @@ class PodGarbageCollector implements Controller {
   async reconcile(key: string, signal: AbortSignal): Promise<void> {
     const { pods, nodes } = this.#options;
     if (key === finishedKey) {
+      // Each pod that ends wakes this key: a list of thousands each time would cost more than the pod's end.
+      if (pods.lister.countInIndex('finished', 'true') <= this.#maxFinished) return;
       const victims = decideFinished(pods.lister.byIndex('finished', 'true'), this.#maxFinished);
       return this.#removeEach(victims, 'TooManyFinished', signal);
     }
