@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { storeQuantities } from '../../api/codec/canonical.ts';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { alreadyExists, type ErrorSubject, notFound, outdated } from '../../api/errors/index.ts';
@@ -6,6 +5,7 @@ import type { ObjectMeta } from '../../api/generated/types.ts';
 import { groupOf, keyPrefixOf } from '../../api/kinds/identity.ts';
 import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { equalValues } from '../../api/meta/equal.ts';
 import { secondsTimestamp } from '../../api/meta/time.ts';
 import type { DynamicAdmission } from '../admission/dynamic.ts';
 import type { Allocator } from '../allocation/allocator.ts';
@@ -288,7 +288,7 @@ export class KindStore {
   ): Promise<Buffer | undefined> {
     if (!options.setsManagers) keepManagers(next, previous);
     if (isFinished(this.kind, next)) return this.tryRemove(at, current, await this.stored(next, current.bytes), options.context);
-    if (isDeepStrictEqual(next, previous) && !this.versions.of?.isStale(current.bytes)) {
+    if (equalValues(next, previous) && !this.versions.of?.isStale(current.bytes)) {
       const confirmed = await this.confirm(at, current, again);
       if (confirmed) options.context.audited?.unchanged();
       return confirmed;

@@ -69,10 +69,11 @@ function appliedTo(
 
 /**
  * The status of the one, and of its metadata what clients may change, as in Kubernetes: labels, annotations, finalizers
- * and owners, of pods no owners. The spec of the other.
+ * and owners, of pods no owners. The spec of the other: the very same value, which so is not compared. Only defaults of
+ * custom kinds could change it.
  */
 function nextStatus(store: KindRules, sent: AnyObject, previous: AnyObject): AnyObject {
-  const next = { ...cloneObject(previous), status: cloneObject(sent.status) };
+  const next = { ...(isCustom(store.kind) ? cloneObject(previous) : previous), status: cloneObject(sent.status) };
   if (next.status === undefined) delete next.status;
   const { ownerReferences } = previous.metadata ?? {};
   const { ownerReferences: _, ...others } = sent.metadata ?? {};

@@ -56,7 +56,7 @@ export async function patchObject(store: KindStore, input: PatchInput, context: 
   const warnings = new Set<string>();
   const compute = (previous: AnyObject, current: Current): AnyObject => {
     if (typeof metadata.uid === 'string') checkUid(store.subject(input.at), metadata.uid, previous);
-    const patched = apply(versionedJson(store, previous, current));
+    const patched = apply(versionedJson(store, seenBy({ store, target, type: input.type, metadata }, previous), current));
     checkJsonElements(served, patched, store.subject(input.at), mostElements(store.kind, current.bytes));
     const leftOut = isLenient(context) ? [] : undefined;
     const reading = { fieldValidation: context.fieldValidation, leftOut };
@@ -96,6 +96,28 @@ function noStrategicPatch({ kind }: KindStore): Error {
   return badRequest(
     `cannot patch: ${kind.plural} take no strategic merge patch, as all kinds of a CustomResourceDefinition: use ${TYPES.merge} or ${TYPES.json}`,
   );
+}
+
+interface Seeing {
+  readonly store: KindStore;
+  readonly target: WriteTarget;
+  readonly type: string;
+  /** What the patch says of it. */
+  readonly metadata: JsonObject;
+}
+
+/**
+ * The part of an object that a patch can change: what becomes JSON and is read back costs most of a patch. Of a status
+ * the spec is no part, and managed fields that a patch leaves out stay as they are. A JSON patch may test everything.
+ */
+function seenBy({ store, target, type, metadata: patch }: Seeing, object: AnyObject): AnyObject {
+  if (type === TYPES.json) return object;
+  const changesManagers = Object.keys(patch).some((name) => name === 'managedFields' || name.startsWith('$'));
+  const { managedFields, ...others } = object.metadata ?? {};
+  const metadata = changesManagers && managedFields ? { ...others, managedFields } : others;
+  if (target !== 'status' || isCustom(store.kind) || store.served?.conversion) return { ...object, metadata };
+  const { status } = object;
+  return { metadata, ...(status !== undefined && { status }) };
 }
 
 function versionedJson(store: KindStore, previous: AnyObject, { revision }: Current): JsonObject {

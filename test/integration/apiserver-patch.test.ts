@@ -190,3 +190,22 @@ test('150 patches of one object at once all succeed', async () => {
   const { annotations } = (await server.client.pods.get(at('hot'))).metadata ?? {};
   expect(Object.keys(annotations ?? {})).toHaveLength(150);
 });
+
+test('a patch of the status clears managed fields, and a JSON patch of it tests the spec', async () => {
+  await makePod('seen');
+  const target = { ...at('seen'), subresource: 'status' } as const;
+  const managers = ({ metadata }: { metadata?: { managedFields?: readonly unknown[] } }) => metadata?.managedFields?.length ?? 0;
+  const status = { conditions: [{ type: 'A', status: 'True' }] };
+  const patched = await server.client.pods.patch({ ...target, type: 'strategic' }, { metadata: { labels: { a: 'b' } }, status });
+  expect(managers(patched)).toBe(2);
+  const again = await server.client.pods.patch(target, { metadata: { managedFields: [{}] } });
+  expect([again.metadata?.labels, again.spec, again.status]).toEqual([{ a: 'b' }, patched.spec, patched.status]);
+  expect(managers(again)).toBeLessThan(2);
+  const ofSpec = (value: string) => [
+    { op: 'test', path: '/spec/containers/0/image', value },
+    { op: 'add', path: '/status/message', value: 'seen' },
+  ];
+  const json = { ...target, type: 'json' } as const;
+  await expect(server.client.pods.patch(json, ofSpec('two'))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  expect((await server.client.pods.patch(json, ofSpec('one'))).status?.message).toBe('seen');
+});
