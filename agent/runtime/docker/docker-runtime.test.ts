@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { plainNamespaces, plainSecurity } from '../../../test/builders/runtime-config.ts';
-import type { ContainerConfig, ContainerIdentity, SandboxConfig } from '../runtime.ts';
+import { type ContainerConfig, type ContainerIdentity, type SandboxConfig, sandboxName } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { containerSpec, sandboxSpec } from './container-spec.ts';
 import { decideOnHolder } from './create.ts';
@@ -147,41 +147,41 @@ describe('the version of the API', () => {
   });
 });
 
-describe('what the engine is sent', () => {
-  const sandbox: SandboxConfig = {
-    identity,
-    image: 'pause',
-    hostname: 'h'.repeat(80),
-    hostNetwork: false,
-    namespaces: plainNamespaces,
-    sysctls: {},
-    seLinux: [],
-    labels: {},
-    namedPorts: [],
-    portMappings: [
-      { containerPort: 80, hostPort: 8080, hostIP: '', protocol: 'tcp' },
-      { containerPort: 80, hostPort: 8081, hostIP: '127.0.0.1', protocol: 'tcp' },
-    ],
-  };
-  const facts = { nodeName: 'n1', oomScoreAdj: 0, lacking: [] };
-  const container: ContainerConfig = {
-    identity,
-    sandboxId: 'sb',
-    image: 'app',
-    command: ['run'],
-    args: undefined,
-    workingDir: undefined,
-    env: [{ name: 'A', value: 'b=c' }],
-    mounts: [{ hostPath: '/a:b', containerPath: '/c', readOnly: true, propagation: 'rslave' }],
-    resources: { cpuShares: 2, cpuQuota: 50_000, memoryBytes: 1000 },
-    oomScoreAdj: undefined,
-    security: plainSecurity,
-    namespaces: plainNamespaces,
-    tty: false,
-    stdin: false,
-    stdinOnce: false,
-  };
+const sandbox: SandboxConfig = {
+  identity,
+  image: 'pause',
+  hostname: 'h'.repeat(80),
+  hostNetwork: false,
+  namespaces: plainNamespaces,
+  sysctls: {},
+  seLinux: [],
+  labels: {},
+  namedPorts: [],
+  portMappings: [
+    { containerPort: 80, hostPort: 8080, hostIP: '', protocol: 'tcp' },
+    { containerPort: 80, hostPort: 8081, hostIP: '127.0.0.1', protocol: 'tcp' },
+  ],
+};
+const facts = { nodeName: 'n1', oomScoreAdj: 0, lacking: [] };
+const container: ContainerConfig = {
+  identity,
+  sandboxId: 'sb',
+  image: 'app',
+  command: ['run'],
+  args: undefined,
+  workingDir: undefined,
+  env: [{ name: 'A', value: 'b=c' }],
+  mounts: [{ hostPath: '/a:b', containerPath: '/c', readOnly: true, propagation: 'rslave' }],
+  resources: { cpuShares: 2, cpuQuota: 50_000, memoryBytes: 1000 },
+  oomScoreAdj: undefined,
+  security: plainSecurity,
+  namespaces: plainNamespaces,
+  tty: false,
+  stdin: false,
+  stdinOnce: false,
+};
 
+describe('what the engine is sent', () => {
   it('for a sandbox binds both ports of one container port and cuts the host name where the kernel does', () => {
     expect(sandboxSpec({ ...facts, oomScoreAdj: -998 }, sandbox)).toMatchObject({
       Hostname: 'h'.repeat(64),
@@ -286,6 +286,37 @@ describe('what the engine says of a container', () => {
       inspection({ Status: 'running', Running: true, Pid: 9, StartedAt: '2026-01-01T00:00:01Z' }),
     );
     expect(running).toMatchObject({ state: 'running', pid: 9, exitCode: undefined, finishedAt: undefined });
+  });
+
+  it('is nothing that the labels of its image say', () => {
+    const ofImage = {
+      'io.berth.node': 'n2',
+      'io.berth.pod.uid': 'other',
+      'io.berth.container.name': sandboxName,
+      'io.berth.container.attempt': '9',
+      'io.berth.container.restarts-in-row': '9',
+      'io.berth.container.spec-hash': 'other',
+      'io.berth.container.sandbox-id': 'other',
+      'io.berth.container.devices': '{"example.com/gpu":["0"]}',
+      'io.berth.sandbox.ip': '10.42.0.2',
+      'io.berth.sandbox.ports': '[{"containerPort":80,"hostPort":443,"hostIP":"","protocol":"tcp"}]',
+    };
+    const { Labels } = containerSpec(facts, container);
+    // As the engine puts them together.
+    const seen = observeInspection(inspection({ Status: 'running' }, { ...ofImage, ...Labels }));
+    expect(seen).toEqual(observeInspection(inspection({ Status: 'running' }, Labels)));
+    expect(seen).toMatchObject({ containerName: 'app', attempt: 2, restartsInRow: 0, sandboxId: 'sb', ip: undefined });
+    for (const property of ['heldUnits', 'routed', 'hostPorts']) expect(seen).not.toHaveProperty(property);
+  });
+
+  it('is of a sandbox the address and the ports that its labels keep', () => {
+    const ownPorts = [{ containerPort: 80, hostPort: 8080, hostIP: '', protocol: 'tcp' } as const];
+    const { Labels } = sandboxSpec(facts, {
+      ...{ ...sandbox, portMappings: [], address: '10.42.0.2', ownPorts },
+      identity: { ...identity, containerName: sandboxName },
+    });
+    const seen = observeInspection(inspection({ Status: 'running' }, Labels));
+    expect(seen).toMatchObject({ ip: '10.42.0.2', routed: true, hostPorts: ownPorts });
   });
 
   it.each([

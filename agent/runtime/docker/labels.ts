@@ -1,6 +1,10 @@
-import type { ContainerIdentity, PortMapping } from '../runtime.ts';
+import { type ContainerIdentity, type PortMapping, sandboxName } from '../runtime.ts';
 
-/** Every container of ours carries these labels: they are all that an agent that starts again knows. */
+/**
+ * Every container of ours carries these labels: they are all that an agent that starts again knows. An image brings
+ * labels too, which show where the container was created without: one that a container may lack is written empty, or
+ * read of sandboxes alone, whose image is the agent's own.
+ */
 export const label = {
   node: 'io.berth.node',
   podUid: 'io.berth.pod.uid',
@@ -35,7 +39,7 @@ export function labelsOf(nodeName: string, identity: ContainerIdentity): Record<
     [label.containerName]: identity.containerName,
     [label.attempt]: String(identity.attempt),
     [label.restartsInRow]: String(identity.restartsInRow ?? 0),
-    ...(identity.heldUnits === undefined ? {} : { [label.devices]: JSON.stringify(identity.heldUnits) }),
+    [label.devices]: identity.heldUnits === undefined ? '' : JSON.stringify(identity.heldUnits),
     [label.specHash]: identity.specHash,
   };
 }
@@ -61,7 +65,7 @@ export function identityOf(labels: Labels): ContainerIdentity {
 
 /** Nothing where the label is not ours. */
 function heldUnitsOf(text: string | undefined): Pick<ContainerIdentity, 'heldUnits'> {
-  if (text === undefined) return {};
+  if (!text) return {};
   try {
     const entries = Object.entries(JSON.parse(text) as object);
     return { heldUnits: Object.fromEntries(entries.filter(([, ids]) => Array.isArray(ids))) };
@@ -70,7 +74,12 @@ function heldUnitsOf(text: string | undefined): Pick<ContainerIdentity, 'heldUni
   }
 }
 
-/** None where the label is not ours. */
+/** The address of a sandbox that the agent itself joins to its network. */
+export function joinedAddressOf(labels: Labels | null | undefined): string | undefined {
+  return labels?.[label.containerName] === sandboxName ? labels[label.ip] : undefined;
+}
+
+/** None where the label is not ours. Of sandboxes only. */
 export function hostPortsOf(labels: Labels): PortMapping[] {
   try {
     const ports: unknown = JSON.parse(labels[label.ports] ?? '[]');

@@ -1,5 +1,5 @@
 import type { ContainerFilesOnDisk, ContainerLimits, ContainerState, ObservedContainer } from '../runtime.ts';
-import { hostPortsOf, identityOf, type Labels, label } from './labels.ts';
+import { hostPortsOf, identityOf, joinedAddressOf, type Labels, label } from './labels.ts';
 
 /** What `GET /containers/json` says of a container, as far as it is read here. */
 export interface ListEntry {
@@ -85,7 +85,7 @@ export function observeInspection(inspection: Inspection): ObservedContainer {
     exitCode: ended ? State.ExitCode : undefined,
     oomKilled: State.OOMKilled,
     error: State.Error,
-    ip: addressOf(inspection.NetworkSettings?.Networks) ?? inspection.Config.Labels?.[label.ip],
+    ip: addressOf(inspection.NetworkSettings?.Networks) ?? joinedAddressOf(inspection.Config.Labels),
     pid: State.Pid > 0 ? State.Pid : undefined,
     ...(inspection.Config.StopSignal ? { stopSignal: inspection.Config.StopSignal } : {}),
     files: filesOf(inspection),
@@ -125,7 +125,7 @@ export function observeEntry(entry: ListEntry): ObservedContainer {
     exitCode: undefined,
     oomKilled: false,
     error: '',
-    ip: addressOf(entry.NetworkSettings?.Networks) ?? entry.Labels?.[label.ip],
+    ip: addressOf(entry.NetworkSettings?.Networks) ?? joinedAddressOf(entry.Labels),
     pid: undefined,
     ...routedOf(entry.Labels),
   };
@@ -133,7 +133,7 @@ export function observeEntry(entry: ListEntry): ObservedContainer {
 
 /** A sandbox that the agent itself joins to a network has its address in a label. */
 function routedOf(labels: Labels | null | undefined): Pick<ObservedContainer, 'routed' | 'hostPorts'> {
-  if (labels?.[label.ip] === undefined) return {};
+  if (!labels || joinedAddressOf(labels) === undefined) return {};
   const hostPorts = hostPortsOf(labels);
   return { routed: true, ...(hostPorts.length > 0 && { hostPorts }) };
 }
