@@ -1,6 +1,7 @@
 import { asApiError, isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
 import type { CronJob, Job, ObjectReference } from '../../api/generated/types.ts';
 import { parseSchedule, type Schedule } from '../../api/kinds/cron-job/schedule.ts';
+import { isTimeZone } from '../../api/kinds/cron-job/validate.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { createLru } from '../../api/meta/lru.ts';
@@ -95,8 +96,11 @@ export class CronJobController implements Controller {
       return parsed;
     } catch (error) {
       // Validation has accepted it: on a machine that knows the time zone.
-      const message = `unparseable schedule: "${schedule}" : ${(error as Error).message}`;
-      this.#tell(look, { type: 'Warning', reason: 'UnparseableSchedule', message, about: text });
+      const said =
+        timeZone !== undefined && !isTimeZone(timeZone)
+          ? { reason: 'UnknownTimeZone', message: `invalid timeZone: "${timeZone}": unknown time zone ${timeZone}` }
+          : { reason: 'UnparseableSchedule', message: `unparseable schedule: "${schedule}" : ${(error as Error).message}` };
+      this.#tell(look, { type: 'Warning', ...said, about: text });
       return undefined;
     }
   }

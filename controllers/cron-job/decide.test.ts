@@ -119,7 +119,7 @@ describe('a CronJob is told', () => {
     const [done, gone] = [jobAt('01T10:00:00', 'Failed'), jobAt('01T08:00:00')];
     const status = { lastScheduleTime: time('01T10:00:00'), active: active(done, gone) };
     expect(plan(cron({}, status), [done, manual('m'), manual('n', 'Complete')], '01T10:00:01').notes).toEqual([
-      `Normal SawCompletedJob: Saw completed job: ${done.metadata?.name}, status: Failed`,
+      `Normal SawCompletedJob: Saw completed job: ${done.metadata?.name}, condition: Failed`,
       'Warning UnexpectedJob: Saw a job that the controller did not create or forgot: m',
       `Normal MissingJob: Active job went missing: ${gone.metadata?.name}`,
     ]);

@@ -93,7 +93,7 @@ function noteJobs(cronJob: CronJob, jobs: readonly Job[]): Note[] {
   const ofJobs = jobs.flatMap((job): Note[] => {
     const { name, uid = '' } = job.metadata ?? {};
     const end = endOf(job);
-    if (known.has(uid) && end) return [note('Normal', 'SawCompletedJob', `Saw completed job: ${name}, status: ${end}`, uid)];
+    if (known.has(uid) && end) return [note('Normal', 'SawCompletedJob', `Saw completed job: ${name}, condition: ${end}`, uid)];
     if (known.has(uid) || end || scheduledAt(cronJob, job) !== undefined) return [];
     return [note('Warning', 'UnexpectedJob', `Saw a job that the controller did not create or forgot: ${name}`, uid)];
   });

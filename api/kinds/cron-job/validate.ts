@@ -32,7 +32,7 @@ export function validateCronJob({ spec = {} }: CronJob): FieldViolation[] {
 }
 
 /** Whether this machine knows the zone. Offsets such as "+02:00" are none. */
-function isTimeZone(name: string): boolean {
+export function isTimeZone(name: string): boolean {
   if (/^[-+\d]/.test(name) || !name.split('/').every((part) => ZONE_PART.test(part))) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
