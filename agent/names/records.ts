@@ -29,6 +29,7 @@ interface Entry {
   service: string | undefined;
   slices: readonly { readonly key: string; readonly json: string }[];
   isHeadless: boolean;
+  /** Of a headless service; those of others follow from `service`. */
   written: ServiceRecords | undefined;
 }
 
@@ -79,16 +80,18 @@ export class NameIndex {
   #setService(service: ServiceView): void {
     const key = keyOf(service);
     const entry = this.#entryOf(key);
-    entry.service = JSON.stringify(service);
-    entry.isHeadless = service.clusterIPs.includes('None');
-    this.#rewrite(key, entry);
+    this.#rewrite(key, entry, () => {
+      entry.service = JSON.stringify(service);
+      entry.isHeadless = service.clusterIPs.includes('None');
+    });
   }
 
   #deleteService(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
-    entry.service = undefined;
-    this.#rewrite(key, entry);
+    this.#rewrite(key, entry, () => {
+      entry.service = undefined;
+    });
   }
 
   #setSlice(slice: SliceView): void {
@@ -124,14 +127,20 @@ export class NameIndex {
     if (entry.service === undefined || entry.isHeadless) this.#rewrite(key, entry);
   }
 
-  #rewrite(key: string, entry: Entry): void {
-    if (entry.written !== undefined) this.#remove(entry.written);
-    entry.written = undefined;
-    const service = entry.service === undefined ? undefined : (JSON.parse(entry.service) as ServiceView);
-    const slices = entry.isHeadless ? entry.slices.map(({ json }) => JSON.parse(json) as SliceView) : [];
-    entry.written = service && computeServiceRecords(service, slices, this.zone);
-    if (entry.written !== undefined) this.#add(entry.written);
-    if (service === undefined && entry.slices.length === 0) this.#entries.delete(key);
+  #rewrite(key: string, entry: Entry, change?: () => void): void {
+    const before = entry.written ?? this.#recordsOf(entry);
+    if (before !== undefined) this.#remove(before);
+    change?.();
+    const after = this.#recordsOf(entry);
+    entry.written = entry.isHeadless ? after : undefined;
+    if (after !== undefined) this.#add(after);
+    if (entry.service === undefined && entry.slices.length === 0) this.#entries.delete(key);
+  }
+
+  #recordsOf({ service: json, slices: all, isHeadless }: Entry): ServiceRecords | undefined {
+    const service = json === undefined ? undefined : (JSON.parse(json) as ServiceView);
+    const slices = isHeadless ? all.map(({ json }) => JSON.parse(json) as SliceView) : [];
+    return service && computeServiceRecords(service, slices, this.zone);
   }
 
   #add({ owner, records }: ServiceRecords): void {

@@ -8,6 +8,10 @@ const service = (name: string): Service => ({
   metadata: { namespace: 'a', name },
   spec: { clusterIP: '10.43.0.9', clusterIPs: ['10.43.0.9'], ports: [{ protocol: 'TCP', port: 80 }] },
 });
+const headless = (name: string): Service => ({
+  metadata: { namespace: 'a', name },
+  spec: { clusterIP: 'None', clusterIPs: ['None'], ports: [] },
+});
 const slice = (name: string, owner: string | undefined, address = '10.42.0.2'): EndpointSlice => ({
   metadata: { namespace: 'a', name, ...(owner && { labels: { 'kubernetes.io/service-name': owner } }) },
   ...{ addressType: 'IPv4', endpoints: [{ addresses: [address] }], ports: [{ protocol: 'TCP', port: 8080 }] },
@@ -57,20 +61,48 @@ describe('ServiceFeed', () => {
     slices.delete(slice('web-1', 'web'));
     services.delete(service('web'));
     expect(take()).toEqual([
-      ...['table: a/web to 10.42.0.2', 'names: set-slice web-1', 'table: a/web to 10.42.0.3', 'names: set-slice web-1'],
-      ...['table: a/web to nothing', 'names: delete-slice web-1', 'table: a/web gone', 'names: delete-service web'],
+      ...['table: a/web to 10.42.0.2', 'table: a/web to 10.42.0.3'],
+      ...['table: a/web to nothing', 'table: a/web gone', 'names: delete-service web'],
+    ]);
+  });
+
+  it('tells the resolver the slices of headless Services alone, whichever comes first', () => {
+    slices.set(slice('db-1', 'db'));
+    feed.follow();
+    take();
+    services.set(headless('db'));
+    slices.set(slice('db-2', 'db'));
+    slices.delete(slice('db-2', 'db'));
+    expect(take().filter((line) => line.startsWith('names'))).toEqual([
+      ...['names: set-service db', 'names: set-slice db-1', 'names: set-slice db-2', 'names: delete-slice db-2'],
+    ]);
+    expect(feed.snapshot().slices.map(({ name }) => name)).toEqual(['db-1']);
+    services.set(service('db'));
+    slices.set(slice('db-1', 'db', '10.42.0.8'));
+    expect(feed.snapshot().slices).toEqual([]);
+    services.set(headless('db'));
+    services.set(headless('db'));
+    services.delete(headless('db'));
+    slices.delete(slice('db-1', 'db'));
+    expect(take().filter((line) => line.startsWith('names'))).toEqual([
+      ...['names: set-service db', 'names: delete-slice db-1', 'names: set-service db', 'names: set-slice db-1'],
+      ...['names: set-service db', 'names: delete-service db', 'names: delete-slice db-1'],
     ]);
   });
 
   it('moves a slice that another Service has now, and drops one that belongs to none', () => {
-    for (const name of ['web', 'db']) services.set(service(name));
+    for (const name of ['web', 'db']) services.set(headless(name));
+    services.set(service('other'));
     slices.set(slice('s', 'web'));
     feed.follow();
     take();
     slices.set(slice('s', 'db'));
-    expect(take()).toEqual(['table: a/db to 10.42.0.2', 'table: a/web to nothing', 'names: set-slice s']);
+    expect(take()).toEqual(['table: a/db gone', 'table: a/web gone', 'names: set-slice s']);
+    slices.set(slice('s', 'other'));
+    expect(take()).toEqual(['table: a/other to 10.42.0.2', 'table: a/db gone', 'names: delete-slice s']);
+    slices.set(slice('s', 'db'));
     slices.set(slice('s', undefined));
-    expect(take()).toEqual(['table: a/db to nothing', 'names: delete-slice s']);
+    expect(take().filter((line) => line.startsWith('names'))).toEqual(['names: set-slice s', 'names: delete-slice s']);
   });
 
   it('knows pods by their addresses until they finish', () => {
@@ -111,7 +143,7 @@ describe('ServiceFeed with what was kept', () => {
   });
 
   it('begins with it', () => {
-    expect(take()).toEqual(['table: a/web to 10.42.0.2', 'table: a/old to 10.42.0.9', 'names: all of web,old,web-1,old-1']);
+    expect(take()).toEqual(['table: a/web to 10.42.0.2', 'table: a/old to 10.42.0.9', 'names: all of web,old']);
     expect(feed.known()).toEqual(kept);
     services.set(service('new'));
     expect(feed.servicesIn('a')).toEqual(kept.services);
@@ -129,7 +161,7 @@ describe('ServiceFeed with what was kept', () => {
     services.set(service('new'));
     feed.synced();
     expect(take()).toEqual([
-      ...['table: a/web to 10.42.0.7', 'table: a/old gone', 'table: a/new to nothing', 'names: all of web,new,web-2'],
+      ...['table: a/web to 10.42.0.7', 'table: a/old gone', 'table: a/new to nothing', 'names: all of web,new'],
     ]);
     services.set(service('next'));
     expect(take()).toEqual(['table: a/next to nothing', 'names: set-service next']);

@@ -82,10 +82,11 @@ export class ServiceFeed {
   /** For a resolver that starts. */
   snapshot(): NamesSnapshot {
     const { services, slices } = this.known();
+    const headless = new Set(services.filter(isHeadless).map(objectKey));
     return {
       kind: 'snapshot',
       services: services.map(serviceViewOf),
-      slices: slices.flatMap((slice) => sliceViewOf(slice) ?? []),
+      slices: slices.flatMap((slice) => (headless.has(serviceOfSlice(slice) ?? '') && sliceViewOf(slice)) || []),
       pods: this.#options.pods.lister.list().flatMap((pod) => podViewOf(pod) ?? []),
     };
   }
@@ -93,10 +94,10 @@ export class ServiceFeed {
   /** Follows the informers until the returned function is called. */
   follow(): () => void {
     const { services, slices, pods, applyNames } = this.#options;
-    const setService = (service: Service): void => {
+    const setService = (service: Service, old?: Service): void => {
       if (this.#kept) return;
       this.#setTable(objectKey(service));
-      applyNames([{ kind: 'set-service', service: serviceViewOf(service) }]);
+      applyNames([{ kind: 'set-service', service: serviceViewOf(service) }, ...this.#sliceNames(service, old)]);
     };
     const setPod = (pod: Pod): void => {
       const view = podViewOf(pod);
@@ -110,7 +111,7 @@ export class ServiceFeed {
         onDelete: (service) => {
           if (this.#kept) return;
           this.#setTable(objectKey(service));
-          applyNames([{ kind: 'delete-service', service: nameOf(service) }]);
+          applyNames([{ kind: 'delete-service', service: nameOf(service) }, ...this.#sliceNames(undefined, service)]);
         },
       }),
       slices.addHandler({
@@ -138,10 +139,27 @@ export class ServiceFeed {
     const { applyNames } = this.#options;
     const services = new Set([next, old].flatMap((slice) => (slice && serviceOfSlice(slice)) ?? []));
     for (const key of services) this.#setTable(key);
-    const view = next && sliceViewOf(next);
-    const gone = old ?? next;
+    const view = next && this.#hasNames(next) ? sliceViewOf(next) : undefined;
     if (view) applyNames([{ kind: 'set-slice', slice: view }]);
-    else if (gone) applyNames([{ kind: 'delete-slice', slice: nameOf(gone) }]);
+    else if (old && this.#hasNames(old)) applyNames([{ kind: 'delete-slice', slice: nameOf(old) }]);
+  }
+
+  /** Only the slices of headless Services bring names: the resolver need not hear of the others. */
+  #hasNames(slice: EndpointSlice): boolean {
+    const service = this.#options.services.lister.get(serviceOfSlice(slice) ?? '');
+    return service !== undefined && isHeadless(service);
+  }
+
+  /** A Service that is headless from now on brings its slices along, and takes them with it when it is so no more. */
+  #sliceNames(service: Service | undefined, old: Service | undefined): NamesChange[] {
+    const [is, was] = [service !== undefined && isHeadless(service), old !== undefined && isHeadless(old)];
+    if (is === was) return [];
+    const slices = this.#options.slices.lister.byIndex('service', objectKey((service ?? old)!));
+    if (!is) return slices.map((slice) => ({ kind: 'delete-slice', slice: nameOf(slice) }));
+    return slices.flatMap((slice) => {
+      const view = sliceViewOf(slice);
+      return view ? [{ kind: 'set-slice', slice: view }] : [];
+    });
   }
 
   #setTable(key: string): void {
@@ -151,6 +169,8 @@ export class ServiceFeed {
     changed();
   }
 }
+
+const isHeadless = ({ spec }: Service): boolean => spec?.clusterIPs?.includes('None') ?? spec?.clusterIP === 'None';
 
 function nameOf(object: Service | EndpointSlice | Pod): { readonly namespace: string; readonly name: string } {
   const { namespace = '', name } = splitKey(objectKey(object));

@@ -41,11 +41,18 @@ it('keeps of a slice its endpoints, and of its labels the one that names the Ser
     ...{ metadata: { ...identity, ...more }, addressType: 'IPv4', ports: [{ name: 'http', port: 80, appProtocol: 'h2c' }] },
     endpoints: [{ ...endpoint, zone: 'z', targetRef: { name: 'db-0' }, hints: { forZones: [{ name: 'z' }] } }],
   };
-  expect(slimSlice(whole)).toEqual({
+  const slim = slimSlice(whole);
+  const expected = {
     metadata: { ...identity, labels: { 'kubernetes.io/service-name': 'web' } },
     ...{ addressType: 'IPv4', endpoints: [endpoint], ports: [{ name: 'http', port: 80 }] },
-  });
-  expect(slimSlice({ metadata: identity, addressType: 'IPv4' })).toEqual({ metadata: identity, addressType: 'IPv4' });
+  };
+  const { metadata, addressType, endpoints, ports } = slim;
+  expect({ metadata, addressType, endpoints, ports }).toEqual(expected);
+  // As it is kept on the node's disk.
+  expect(JSON.parse(JSON.stringify(slim))).toEqual(expected);
+  const without = { metadata: identity, addressType: 'IPv4' };
+  expect(JSON.parse(JSON.stringify(slimSlice(without)))).toEqual(without);
+  expect([slimSlice(without).endpoints, slimSlice(without).ports]).toEqual([undefined, undefined]);
 });
 
 it('does not change what it is given', () => {

@@ -30,15 +30,17 @@ export interface Indexer<T> extends Lister<T> {
 export function createIndexer<T extends ApiObject>(functions: Readonly<Record<string, IndexFunction<T>>> = {}): Indexer<T> {
   const objects = new Map<string, T>();
   const indexes = new Map(
-    Object.entries(functions).map(([name, values]) => [name, { values, entries: new Map<string, Set<string>>() }]),
+    Object.entries(functions).map(([name, values]) => [name, { values, entries: new Map<string, string | Set<string>>() }]),
   );
 
   function index(key: string, object: T): void {
     for (const { values, entries } of indexes.values())
       for (const value of values(object)) {
         const keys = entries.get(value);
-        if (keys) keys.add(key);
-        else entries.set(value, new Set([key]));
+        // Most values of most indexes have one object, and a set takes ten times its key.
+        if (keys === undefined) entries.set(value, key);
+        else if (typeof keys !== 'string') keys.add(key);
+        else if (keys !== key) entries.set(value, new Set([keys, key]));
       }
   }
 
@@ -46,8 +48,8 @@ export function createIndexer<T extends ApiObject>(functions: Readonly<Record<st
     for (const { values, entries } of indexes.values())
       for (const value of values(object)) {
         const keys = entries.get(value);
-        keys?.delete(key);
-        if (keys?.size === 0) entries.delete(value);
+        if (keys === key) entries.delete(value);
+        else if (typeof keys === 'object' && keys.delete(key) && keys.size === 0) entries.delete(value);
       }
   }
 
@@ -64,9 +66,15 @@ export function createIndexer<T extends ApiObject>(functions: Readonly<Record<st
     get size() {
       return objects.size;
     },
-    byIndex: (name, value) => Array.from(entriesOf(name).get(value) ?? [], (key) => objects.get(key)!),
+    byIndex(name, value) {
+      const keys = entriesOf(name).get(value) ?? [];
+      return Array.from(typeof keys === 'string' ? [keys] : keys, (key) => objects.get(key)!);
+    },
     isInIndex: (name, value) => entriesOf(name).has(value),
-    countInIndex: (name, value) => entriesOf(name).get(value)?.size ?? 0,
+    countInIndex(name, value) {
+      const keys = entriesOf(name).get(value);
+      return typeof keys === 'string' ? 1 : (keys?.size ?? 0);
+    },
     set(object) {
       const key = objectKey(object);
       const old = objects.get(key);
