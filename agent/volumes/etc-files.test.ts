@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -44,6 +44,17 @@ describe("a pod's own files in /etc", () => {
     truncateSync(path, 1e12);
     await Promise.all([etc.ensure(build(), '10.1.1.2'), etc.ensure(build(), '10.1.1.2')]);
     expect([statSync(path).ino, readFileSync(path, 'utf8').includes('10.1.1.2\tweb')]).toEqual([before, true]);
+  });
+
+  it('are written anew after a container appended to them', async () => {
+    const etc = files();
+    const path = (await etc.ensure(build(), '10.1.1.1')).mounts[0]!.hostPath;
+    const text = readFileSync(path, 'utf8');
+    for (const more of ['x', '\n6.6.6.6\tbank.example\n'.repeat(1_000)]) {
+      appendFileSync(path, more);
+      await etc.ensure(build(), '10.1.1.1');
+      expect(readFileSync(path, 'utf8')).toBe(text);
+    }
   });
 
   it("are none where the machine's do", async () => {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, type FileHandle, mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '../../api/generated/types.ts';
 import { computeEtcHosts } from '../config/etc-hosts.ts';
@@ -86,13 +86,19 @@ async function ensureFile(folder: string, path: string, text: string): Promise<v
   await chmod(path, 0o644);
 }
 
-/** A container may have made it larger than memory: only a file of the right size is read. */
+/** A container may make it larger than memory, at any moment: no more is read than there should be. */
 async function holds(path: string, text: string): Promise<boolean> {
+  const wanted = Buffer.from(text);
+  let file: FileHandle | undefined;
   try {
-    return (await stat(path)).size === Buffer.byteLength(text) && (await readFile(path, 'utf8')) === text;
+    file = await open(path, 'r');
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(wanted.length + 1));
+    return buffer.subarray(0, bytesRead).equals(wanted);
   } catch (error) {
     if (isMissing(error)) return false;
     throw error;
+  } finally {
+    await file?.close();
   }
 }
 
