@@ -140,6 +140,14 @@ describe('a scheduler that is asked', () => {
     ]);
     expect(told).not.toMatch(/small|large|"tainted"|default\/|web|waits/);
     expect(told).toMatch(/"on [12] nodes?: /);
+    // Who may list nodes, and the pods of one namespace, is told the names of those alone.
+    const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['list'] }];
+    await client.clusterRoles.create({ metadata: { name: 'see-nodes' }, rules });
+    const nodes = { roleRef: { kind: 'ClusterRole', name: 'see-nodes' }, subjects };
+    await client.clusterRoleBindings.create({ metadata: { name: 'see-nodes' }, ...nodes });
+    const { remedies = [] } = await tenant.placements.why(question);
+    expect(remedies.join()).toMatch(/on large: .*keeps it away from a pod that is not shown/);
+    expect(remedies.join()).not.toMatch(/default\/|web|waits/);
     tenant.close();
     await client.pods.delete({ namespace: 'team', name: 'big' });
   });
