@@ -24,11 +24,11 @@ export interface PodVolumes {
     env: () => ReadonlyMap<string, string>,
   ): Promise<SubPaths>;
   /**
-   * Brings changed objects, and what the pod says of itself, into the volumes of a pod that runs. `isWanted` is asked
-   * last, when nothing can come in between: a pod that went meanwhile must not get a folder again. Throws ApiError when
-   * the server is away.
+   * Brings changed objects, at most so old, and what the pod says of itself, into the volumes of a pod that runs.
+   * `isWanted` is asked last, when nothing can come in between: a pod that went meanwhile must not get a folder again.
+   * Throws ApiError when the server is away.
    */
-  refresh(pod: Pod, isWanted: () => boolean): Promise<void>;
+  refresh(pod: Pod, maxAgeMs: number, isWanted: () => boolean): Promise<void>;
   /** The pod is gone from this node: its tokens are forgotten. */
   forget(podUid: string): void;
 }
@@ -42,9 +42,6 @@ export interface PodVolumesOptions {
   readonly tokens: TokenSource;
   readonly allocatable: Allocatable;
 }
-
-/** What is shown in volumes is at most so old when it is brought up to date: pods that share an object ask once. */
-const refreshAgeMs = 15_000;
 
 export function createPodVolumes({ volumes, objects, claims, tokens, allocatable }: PodVolumesOptions): PodVolumes {
   const base = (pod: Pod) => ({
@@ -76,8 +73,8 @@ export function createPodVolumes({ volumes, objects, claims, tokens, allocatable
       }
       return paths;
     },
-    async refresh(pod, isWanted) {
-      const [found, shown] = await Promise.all([objects.forPod(pod, refreshAgeMs), tokens.forPod(pod)]);
+    async refresh(pod, maxAgeMs, isWanted) {
+      const [found, shown] = await Promise.all([objects.forPod(pod, maxAgeMs), tokens.forPod(pod)]);
       if (isWanted()) await volumes.refreshVolumes({ ...base(pod), ...found, claims: new Map(), node: undefined, tokens: shown });
     },
     forget: tokens.forget,

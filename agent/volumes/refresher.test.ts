@@ -24,9 +24,9 @@ async function setup(...records: PodRecord[]) {
   const failures: boolean[] = [];
   const refresher = createVolumeRefresher({
     podVolumes: {
-      async refresh({ metadata }, isWanted) {
+      async refresh({ metadata }, maxAgeMs, isWanted) {
         if (failures.shift()) throw new Error('away');
-        if (isWanted()) refreshed.push(metadata?.name ?? '');
+        if (isWanted()) refreshed.push(`${metadata?.name} ${maxAgeMs / 1_000} s`);
       },
     },
     records: () => known.values(),
@@ -51,13 +51,13 @@ describe('volumes that show what changes', () => {
     await clock.advance(29_000);
     expect(refreshed).toEqual([]);
     await clock.advance(2_000);
-    expect(refreshed).toEqual(['a']);
+    expect(refreshed).toEqual(['a 15 s']);
     await end();
   });
 
-  it('follow labels and annotations of their pod at once, where they show them', async () => {
-    const [shown, other] = [web('a', downward), web('b', plain)];
-    const { refresher, refreshed, end } = await setup(running(shown), running(other));
+  it('follow labels and annotations of their pod at once, with objects read anew', async () => {
+    const [shown, objects, other] = [web('a', downward), web('c', settings), web('b', plain)];
+    const { clock, refresher, refreshed, end, failNext } = await setup(running(shown), running(objects), running(other));
     const labelled = (object: typeof shown) => ({ ...object, metadata: { ...object.metadata, labels: { new: 'one' } } });
     refresher.changed(shown, shown);
     refresher.changed(labelled(other), other);
@@ -65,7 +65,13 @@ describe('volumes that show what changes', () => {
     expect(refreshed).toEqual([]);
     refresher.changed(labelled(shown), shown);
     await settle();
-    expect(refreshed).toEqual(['a']);
+    expect(refreshed).toEqual(['a 0 s']);
+    failNext();
+    refresher.changed(labelled(objects), objects);
+    await clock.advance(3_000);
+    expect(refreshed).toEqual(['a 0 s', 'c 0 s']);
+    await clock.advance(28_000);
+    expect(refreshed.slice(2)).toEqual(['a 15 s', 'c 15 s']);
     await end();
   });
 
@@ -76,7 +82,7 @@ describe('volumes that show what changes', () => {
     await clock.advance(30_100);
     expect(refreshed).toEqual([]);
     await clock.advance(3_000);
-    expect(refreshed).toEqual(['a']);
+    expect(refreshed).toEqual(['a 15 s']);
     await end();
   });
 

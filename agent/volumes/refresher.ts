@@ -10,7 +10,10 @@ import type { PodVolumes } from './pod-volumes.ts';
 
 /** Keeps the volumes of running pods as their ConfigMaps, Secrets and own fields are. */
 export interface VolumeRefresher {
-  /** A pod has changed: what its volumes say of it follows at once. */
+  /**
+   * A pod has changed: what its volumes say of it, and of ConfigMaps and Secrets, follows at once where its labels or
+   * annotations are others. With kubelet, too, a new annotation is how users get changed objects without a wait.
+   */
   changed(next: Pod, old: Pod): void;
   run(signal: AbortSignal): Promise<void>;
 }
@@ -25,6 +28,8 @@ export interface VolumeRefresherOptions {
 
 /** A changed ConfigMap is in the pods that mount it half a minute later; Kubernetes takes about a minute. */
 const refreshMs = 30_000;
+/** What is shown is at most so old in these rounds: pods that share an object ask once. */
+const roundAgeMs = 15_000;
 const atOnce = 4;
 
 export function createVolumeRefresher(options: VolumeRefresherOptions): VolumeRefresher {
@@ -33,10 +38,19 @@ export function createVolumeRefresher(options: VolumeRefresherOptions): VolumeRe
 
   const runs = (record: PodRecord) => !isLeaving(record.life) && [...record.containers.values()].some(isAlive);
 
+  /** Pods in the queue because they have changed: their objects are read anew. */
+  const hasChanged = new Set<string>();
+
   async function refresh(uid: string): Promise<void> {
+    const isAnew = hasChanged.delete(uid);
     const record = get(uid);
     if (record?.pod === undefined || !runs(record)) return;
-    await podVolumes.refresh(record.pod, () => get(uid) === record && runs(record));
+    try {
+      await podVolumes.refresh(record.pod, isAnew ? 0 : roundAgeMs, () => get(uid) === record && runs(record));
+    } catch (error) {
+      if (isAnew) hasChanged.add(uid);
+      throw error;
+    }
   }
 
   return {
@@ -44,7 +58,10 @@ export function createVolumeRefresher(options: VolumeRefresherOptions): VolumeRe
       const isSame =
         equalValues(next.metadata?.labels, old.metadata?.labels) &&
         equalValues(next.metadata?.annotations, old.metadata?.annotations);
-      if (!isSame && showsPod(next)) queue.add(next.metadata?.uid ?? '');
+      if (isSame || !showsObjects(next)) return;
+      const uid = next.metadata?.uid ?? '';
+      hasChanged.add(uid);
+      queue.add(uid);
     },
     async run(signal) {
       const often = async () => {
