@@ -1,3 +1,4 @@
+import type { Pod } from '../../api/generated/types.ts';
 import type { Profile } from '../profile.ts';
 import { type Audience, everyone, wordFirstPod } from './audience.ts';
 import { rejectionBeside } from './beside-nominated.ts';
@@ -40,6 +41,8 @@ export interface Judgement {
   readonly message: string;
   /** What keeps the pod off all nodes, whatever they are. */
   readonly ofPod?: string;
+  /** The only nodes that the pod's affinity names, as that of a DaemonSet's pod does; undefined: it names none. */
+  readonly namedNodes?: ReadonlySet<string> | undefined;
 }
 
 /** Asks every plugin about every node. Throws PluginFault. */
@@ -62,7 +65,23 @@ export function judgeAll(profile: Profile, attempt: Attempt, audience: Audience 
   const fitting = opinions.filter((opinion) => opinion.obstacles.length === 0);
   const most = fitting.reduce((highest, { total }) => Math.max(highest, total), 0);
   const best = fitting.filter(({ total }) => total === most).map(({ nodeName }) => nodeName);
-  return { opinions, best, fitting: fitting.length, message: fitting.length === 0 ? wordRejections(opinions) : '' };
+  const message = fitting.length === 0 ? wordRejections(opinions) : '';
+  return { opinions, best, fitting: fitting.length, message, namedNodes: namedNodesOf(attempt.pod.pod) };
+}
+
+function namedNodesOf({ spec }: Pod): ReadonlySet<string> | undefined {
+  const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const names = terms.map(
+    ({ matchFields = [] }) => matchFields.find(({ key, operator }) => key === 'metadata.name' && operator === 'In')?.values,
+  );
+  if (names.length === 0 || names.includes(undefined)) return undefined;
+  return new Set(names.flatMap((each) => each ?? []));
+}
+
+/** What is said of the nodes that may come to have the pod: of another name no change makes it fit. */
+function withinReach({ opinions, namedNodes }: Judgement): readonly NodeOpinion[] {
+  const named = namedNodes ? opinions.filter(({ nodeName }) => namedNodes.has(nodeName)) : [];
+  return named.length > 0 ? named : opinions;
 }
 
 function wordRejections(opinions: readonly NodeOpinion[]): string {
@@ -125,10 +144,11 @@ const mostRemedies = 3;
 const mostNames = 3;
 
 /** What would have to change for the pod to fit, with the nodes first where the least stands in the way. */
-export function remedies({ opinions, ofPod }: Judgement, { seesNodes }: Audience = everyone): string[] {
+export function remedies(judgement: Judgement, { seesNodes }: Audience = everyone): string[] {
+  const { ofPod } = judgement;
   if (ofPod !== undefined) return [ofPod];
   const byObstacles = new Map<string, { names: string[]; count: number }>();
-  for (const { nodeName, obstacles } of opinions) {
+  for (const { nodeName, obstacles } of withinReach(judgement)) {
     if (obstacles.length === 0) continue;
     const text = obstacles.map(({ plugin, detail }) => `${detail} (${plugin})`).join(', and ');
     const known = byObstacles.get(text) ?? { names: [], count: obstacles.length };

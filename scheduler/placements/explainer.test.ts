@@ -48,6 +48,15 @@ describe('why', () => {
     );
   });
 
+  it("says nothing of nodes of other names than the pod's affinity has, as that of a pod of a DaemonSet", () => {
+    const matchFields = [{ key: 'metadata.name', operator: 'In', values: ['n1'] }];
+    const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } };
+    const asked = pod('tied').requests({ cpu: '8' }).build();
+    const { cache, why } = setUp([], { ...asked, spec: { ...asked.spec, affinity: { nodeAffinity } } });
+    cache.setNode(node('n2').capacity({ cpu: '16' }).build());
+    expect(why().remedies).toEqual(['on n1: needs 8 CPU, the node has 4 in all (NodeResourcesFit)']);
+  });
+
   it.each([
     ['those that end', [low('a').deleting(0), low('b').deleting(0)], 'default/a, default/b have ended'],
     ['the one that ends', [low('a').deleting(0), low('b').priority(20).deleting(0)], 'default/a has ended'],
