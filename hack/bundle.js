@@ -17,14 +17,27 @@ const withoutSsh = {
 };
 
 /**
- * Writes start.js, berth.js, verify-child.js, names-worker.js and what they share into `folder`, which is emptied
- * first. What only some commands need (the server, the agent) stands in files of its own, which a dynamic import loads.
+ * Short commands are tried without what the client imports while it runs: where it is needed, the whole program runs
+ * them.
+ */
+const withoutLaterImports = {
+  name: 'without-later-imports',
+  resolveDynamicImport: (_id, importer) => (importer.startsWith(join(root, 'host')) ? null : '\0left-out'),
+  load: (id) => (id === '\0left-out' ? "throw new Error('left to the whole program');" : null),
+};
+
+/** How all files of the program are written, see below. */
+const written = { format: 'cjs', comments: { legal: true, annotation: false, jsdoc: false }, sourcemap: true };
+
+/**
+ * Writes berth.js, verify-child.js, names-worker.js and what they share into `folder`, which is emptied first, and
+ * start.js and quick.js, which share nothing with them: each file costs a short command some time. What only some
+ * commands need (the server, the agent) stands in files of its own, which a dynamic import loads.
  */
 export async function bundleProgram(folder) {
   const bundle = await rolldown({
     cwd: root,
     input: {
-      start: 'host/start.ts',
       berth: 'host/main.ts',
       'verify-child': 'apiserver/storage/lmdb/verify-child.ts',
       'names-worker': 'agent/names/names-worker.ts',
@@ -45,19 +58,25 @@ export async function bundleProgram(folder) {
   // CommonJS, because Node starts it sooner than modules. All in one folder, so that what finds its neighbours by
   // import.meta.url finds them wherever it was put. Not minified, so that a stack trace can be read;
   // NODE_OPTIONS=--enable-source-maps shows the sources' lines.
-  const { output } = await bundle.write({
-    dir: folder,
-    cleanDir: true,
-    format: 'cjs',
-    chunkFileNames: '[name]-[hash].js',
-    comments: { legal: true, annotation: false, jsdoc: false },
-    sourcemap: true,
-  });
+  const { output } = await bundle.write({ ...written, dir: folder, cleanDir: true, chunkFileNames: '[name]-[hash].js' });
   await bundle.close();
+  output.push(...(await bundleStart(folder)));
   for (const { fileName, code } of output) if (code !== undefined) narrow(join(folder, fileName));
   writeFileSync(join(folder, 'build-id'), `${idOf(folder, output)}\n`);
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
   writeFileSync(join(folder, 'third-party-licenses.txt'), licensesOf(output));
+}
+
+async function bundleStart(folder) {
+  const bundle = await rolldown({
+    cwd: root,
+    input: { start: 'host/start.ts', quick: 'cli/quick/print-quickly.ts' },
+    platform: 'node',
+    plugins: [withoutLaterImports],
+  });
+  const { output } = await bundle.write({ ...written, dir: folder, chunkFileNames: 'start-[name].js' });
+  await bundle.close();
+  return output;
 }
 
 /** By which `berth up --upgrade` tells builds of one version from each other: a hash of all that the program is. */

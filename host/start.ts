@@ -1,25 +1,25 @@
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { commandWord } from '../cli/program/command-word.ts';
-import { loadProgram } from './code-cache.ts';
 
 type Program = typeof import('./main.ts');
+type Quick = typeof import('../cli/quick/print-quickly.ts');
 
-const folder = dirname(fileURLToPath(import.meta.url));
+const folder = import.meta.dirname;
 
 /**
- * What bin/berth runs. Long-running processes start seldom, and source maps need Node's own loader:
- * they do without the code cache.
+ * What bin/berth runs. Short commands are tried without the whole program first. Long-running processes start seldom,
+ * and source maps need Node's own loader: they do without the code cache.
  */
-export function start(argv: readonly string[]): Promise<void> {
+export async function start(argv: readonly string[]): Promise<void> {
+  const words = argv.slice(2);
+  const word = commandWord(words) ?? '';
+  const loadFile = createRequire(join(folder, 'start.js'));
   const options = `${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS ?? ''}`;
-  if (
-    ['server', 'agent', 'scheduler', 'controllers'].includes(commandWord(argv.slice(2)) ?? '') ||
-    options.includes('--enable-source-maps')
-  ) {
-    return (createRequire(join(folder, 'start.js'))('./berth.js') as Program).main(argv);
-  }
+  if (['server', 'agent', 'scheduler', 'controllers'].includes(word) || options.includes('--enable-source-maps'))
+    return (loadFile('./berth.js') as Program).main(argv);
+  if (word === 'get' && (await (loadFile('./quick.js') as Quick).printQuickly(words))) return;
+  const { loadProgram } = await import('./code-cache.ts');
   const program = loadProgram(folder, 'berth.js');
   process.once('exit', program.saveCache);
   return (program.exports as Program).main(argv);

@@ -7,7 +7,7 @@ export const maxSettingsBytes = 1024 * 1024;
 /**
  * The text of a file from its bytes. Throws an Error, to be put behind the file's name, when it is too long or no text.
  */
-export async function settingsText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+export async function settingsText(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
   const bytes: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of chunks) {

@@ -1,7 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-
-/** Objects a page, unless told otherwise: the server sends less when they are large. */
-export const usualChunkSize = 500;
+import { usualChunkSize } from './usual-chunk-size.ts';
 
 export interface ChunkSizeFlags {
   /** 0: without pages, as far as the server sends all at once. */

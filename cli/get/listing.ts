@@ -2,7 +2,8 @@ import type { ListMeta, Table } from '../../api/generated/types.ts';
 import { kindWord } from '../../api/kinds/custom/kind-word.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject, ObjectsClient, Scope, TableScope } from '../../client/index.ts';
-import { type ChunkSizeFlags, usualChunkSize } from '../args/chunk-size.ts';
+import type { ChunkSizeFlags } from '../args/chunk-size.ts';
+import { usualChunkSize } from '../args/usual-chunk-size.ts';
 
 /** Told of each page's metadata. */
 type OnPage = (metadata: ListMeta) => void;

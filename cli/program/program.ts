@@ -10,6 +10,7 @@ import { describeFailure, ExitWith } from './failure.ts';
 import { expandFlags } from './flag-words.ts';
 import { foreignSubcommand, insteadOf } from './foreign-flags.ts';
 import { addHelp, refuseUnknownSubcommand, withHelpFlag } from './help.ts';
+import { failOnLostOutput } from './lost-output.ts';
 import { unknownCommand } from './unknown-command.ts';
 
 export interface CommandLine {
@@ -149,22 +150,6 @@ async function callPlugin(commands: Commands, words: readonly string[], word: st
   const { runPlugin } = await import('../plugins/run-plugin.ts');
   const names = commands.map(({ name }) => name);
   if (!(await runPlugin(words, word))) throw unknownCommand(word, names);
-}
-
-let onOutputError: ((error: NodeJS.ErrnoException) => void) | undefined;
-
-/**
- * Ends the process when the output cannot be written. Replaces what an earlier run in the same process listens with.
- */
-function failOnLostOutput(exitCode: () => number): void {
-  if (onOutputError !== undefined) process.stdout.off('error', onOutputError);
-  onOutputError = (error) => {
-    // A reader that goes away (`berth get pods | head`) is no failure.
-    if (error.code === 'EPIPE') process.exit(0);
-    process.stderr.write(`error: cannot write the output: ${error.code === 'ENOSPC' ? 'the disk is full' : error.message}\n`);
-    process.exit(exitCode());
-  };
-  process.stdout.on('error', onOutputError);
 }
 
 async function main(commands: Commands, typed: readonly string[]): Promise<void> {

@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs';
-import { readdir, rm, rmdir, stat } from 'node:fs/promises';
+import { createReadStream, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { maxSettingsBytes, settingsText } from '../../api/codec/settings-text.ts';
@@ -10,7 +9,6 @@ import { type ConfigCluster, type ConfigFile, emptyConfig, parseConfig, printCon
 import type { Context } from './context.ts';
 import { readCredentials } from './context-files.ts';
 import { loadInCluster } from './in-cluster.ts';
-import { writeSecretFile } from './write-secret-file.ts';
 
 export { ConfigError } from './config-error.ts';
 export type { Context } from './context.ts';
@@ -40,12 +38,26 @@ export function configPath(env: NodeJS.ProcessEnv = process.env): string {
 async function read(path: string): Promise<ConfigFile | undefined> {
   let text: string;
   try {
-    text = await settingsText(createReadStream(path, { end: maxSettingsBytes }));
+    text = await settingsText(bytesOf(path));
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new ConfigError(`read ${path}: ${(cause as Error).message}`, { cause });
   }
   return parseConfig(text, path);
+}
+
+/** A file at once, which takes a short command less time than a stream; what may never end (a pipe) as a stream. */
+function bytesOf(path: string): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
+  const facts = statSync(path);
+  return facts.isFile() && facts.size <= maxSettingsBytes
+    ? [readFileSync(path)]
+    : createReadStream(path, { end: maxSettingsBytes });
+}
+
+/** Most commands only read: what writes is loaded when it is needed. */
+async function write(path: string, content: string): Promise<void> {
+  const { writeSecretFile } = await import('./write-secret-file.ts');
+  await writeSecretFile(path, content);
 }
 
 const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
@@ -101,7 +113,7 @@ async function resolveContext(
     throw new ConfigError(`${path} has no user "${userName}" (known: ${users})`);
   }
   if (!user) throw new ConfigError(`${path}: context "${wanted}" names user "${context.user}", which the file does not have`);
-  const exposed = privateFileProblem(path, await stat(path), process.getuid?.());
+  const exposed = privateFileProblem(path, statSync(path), process.getuid?.());
   const { options, tokenFile, warnings } = await readCredentials(path, cluster, user);
   return {
     name: wanted,
@@ -142,7 +154,7 @@ export async function upsertContext(context: NewContext, path: string = configPa
     ...(typeof options.token === 'string' ? { token: options.token } : {}),
   };
   const cluster = { server: `https://${options.address}`, 'certificate-authority-data': encode(options.ca) };
-  await writeSecretFile(
+  await write(
     path,
     await printConfig({
       ...file,
@@ -160,14 +172,14 @@ export async function upsertContext(context: NewContext, path: string = configPa
  */
 export async function changeConfig(change: (file: ConfigFile) => ConfigFile, path: string = configPath()): Promise<void> {
   const next = change((await read(path)) ?? emptyConfig());
-  await writeSecretFile(path, await printConfig(next));
+  await write(path, await printConfig(next));
 }
 
 /** Makes a context the current one. */
 export async function useContext(name: string, path: string = configPath()): Promise<void> {
   const file = await read(path);
   if (!file?.contexts.some((entry) => entry.name === name)) throw noContext(`use context "${name}"`, path, file);
-  await writeSecretFile(path, await printConfig({ ...file, 'current-context': name }));
+  await write(path, await printConfig({ ...file, 'current-context': name }));
 }
 
 /** Changes the namespace that commands of a context work in when they name none. */
@@ -177,7 +189,7 @@ export async function setContextNamespace(name: string, namespace: string, path:
   const contexts = file.contexts.map((entry) =>
     entry.name === name ? { ...entry, context: { ...entry.context, namespace } } : entry,
   );
-  await writeSecretFile(path, await printConfig({ ...file, contexts }));
+  await write(path, await printConfig({ ...file, contexts }));
 }
 
 /** Changes whom a context trusts (PEM), and with it the others that share its cluster. */
@@ -190,7 +202,7 @@ export async function setContextAuthorities(name: string, ca: string, path: stri
       ? { ...entry, cluster: { ...withoutFile(entry.cluster), 'certificate-authority-data': encode(ca) } }
       : entry,
   );
-  await writeSecretFile(path, await printConfig({ ...file, clusters }));
+  await write(path, await printConfig({ ...file, clusters }));
 }
 
 function withoutFile({ 'certificate-authority': _file, ...others }: ConfigCluster): ConfigCluster {
@@ -210,10 +222,10 @@ export async function removeContext(name: string, path: string = configPath()): 
   const file = await read(path);
   if (!file?.contexts.some((entry) => entry.name === name)) return;
   const contexts = file.contexts.filter((entry) => entry.name !== name);
-  if (contexts.length === 0) return await removeFile(path);
+  if (contexts.length === 0) return removeFile(path);
   const used = (part: 'cluster' | 'user') => new Set(contexts.map((entry) => entry.context[part]));
   const was = file.contexts.find((entry) => entry.name === name)!.context;
-  await writeSecretFile(
+  await write(
     path,
     await printConfig({
       ...file,
@@ -226,9 +238,9 @@ export async function removeContext(name: string, path: string = configPath()): 
 }
 
 /** The folder goes too when it is Berth's own and nothing else is in it. */
-async function removeFile(path: string): Promise<void> {
-  await rm(path, { force: true });
+function removeFile(path: string): void {
+  rmSync(path, { force: true });
   const folder = dirname(path);
   if (basename(folder) !== '.berth') return;
-  if ((await readdir(folder)).length === 0) await rmdir(folder);
+  if (readdirSync(folder).length === 0) rmdirSync(folder);
 }

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { privateFileProblem } from '../../api/meta/private-file.ts';
 import type { ConnectOptions } from '../client.ts';
@@ -36,7 +35,7 @@ export async function readCredentials(path: string, cluster: ConfigCluster, user
     key: pem(user['client-key-data'], user['client-key']),
     token: tokenFile === undefined ? user.token : tokenOf(path, tokenFile, user.token),
   };
-  const exposed = keyFile && privateFileProblem(keyFile, await stat(keyFile), process.getuid?.());
+  const exposed = keyFile && privateFileProblem(keyFile, statSync(keyFile), process.getuid?.());
   return { options, tokenFile, warnings: exposed ? [exposed] : [] };
 }
 

@@ -1,7 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, type IncomingHttpHeaders } from 'node:http2';
-import { isIP } from 'node:net';
-import { checkServerIdentity, connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
-import { badRequest } from '../../api/errors/index.ts';
+import type { SecureContext } from 'node:tls';
 import { onAbort } from '../abort.ts';
 import type { ConnectOptions } from '../client.ts';
 import { longestTimerMs } from '../clock.ts';
@@ -13,6 +11,7 @@ import type { Duplex } from './duplex.ts';
 import { defaultTimeoutMs, type LimitedCall, retryRefused } from './retry-refused.ts';
 import { hostOf, sentName } from './server-name.ts';
 import { timeLimit } from './time-limit.ts';
+import { connectTls, secureContextOf } from './tls-socket.ts';
 
 /** gRPC's codes that are made on this side. */
 const UNKNOWN = 2;
@@ -34,8 +33,6 @@ const byHttpStatus: Readonly<Record<number, number>> = {
   503: UNAVAILABLE,
   504: UNAVAILABLE,
 };
-/** Of an address that names no port. */
-const httpsPort = 443;
 /** Of a message: whether it is compressed, and its length. */
 const PREFIX_BYTES = 5;
 
@@ -60,14 +57,7 @@ class UnaryConnection implements Connection {
 
   constructor(options: ConnectOptions) {
     this.#options = options;
-    const { address, ca, cert, key } = options;
-    if ((cert === undefined) !== (key === undefined))
-      throw badRequest(`connect to ${address}: a client certificate needs its key, and the other way round`);
-    try {
-      this.#secureContext = withoutPublicAuthorities(() => createSecureContext({ ca, cert, key }));
-    } catch (cause) {
-      throw badRequest(`connect to ${address}: the certificates cannot be read: ${(cause as Error).message}`);
-    }
+    this.#secureContext = secureContextOf(options);
     this.#session = this.#connect();
   }
 
@@ -104,7 +94,7 @@ class UnaryConnection implements Connection {
     const { address } = this.#options;
     const session = connect(`https://${address}`, {
       servername: sentName(hostOf(address)),
-      createConnection: () => this.#connectTls(),
+      createConnection: () => connectTls(address, this.#secureContext),
       settings: { enablePush: false, initialWindowSize: 1 << 20 },
     });
     this.#failure = undefined;
@@ -113,21 +103,6 @@ class UnaryConnection implements Connection {
       this.#failure = error;
     });
     return session;
-  }
-
-  #connectTls(): TLSSocket {
-    const { address } = this.#options;
-    const host = hostOf(address);
-    return connectTls({
-      host,
-      port: Number(/:(\d+)$/.exec(address)?.[1] ?? httpsPort),
-      secureContext: this.#secureContext,
-      ALPNProtocols: ['h2'],
-      // An address is not sent (RFC 6066). No name in its place either: Node would compile the form of an IPv6 address
-      // to look at it, for milliseconds.
-      ...(!isIP(host) && { servername: host }),
-      checkServerIdentity: (_sent, certificate) => checkServerIdentity(host, certificate),
-    });
   }
 
   #once<Res extends object>(method: Method, request: Buffer, call: LimitedCall): Promise<Res> {
@@ -182,24 +157,6 @@ class UnaryConnection implements Connection {
   #warn(value: string | string[] | undefined): void {
     const { onWarning } = this.#options;
     if (onWarning && value !== undefined) for (const text of readWarnings([value].flat())) onWarning(text);
-  }
-}
-
-/**
- * Runs `create`, which makes a context with authorities of its own, without reading the public ones. Node 20 compares
- * the context's store with that of the public authorities, trusts none of them, and builds it for that alone: 35 ms of
- * processor time. Started as bin/berth does it, Node takes them from a file that this variable names; a process of a
- * client trusts no public authority anywhere. Nothing else can run before it is set back.
- */
-function withoutPublicAuthorities<T>(create: () => T): T {
-  const { SSL_CERT_FILE } = process.env;
-  if (!process.execArgv.includes('--use-openssl-ca')) return create();
-  process.env.SSL_CERT_FILE = '/dev/null';
-  try {
-    return create();
-  } finally {
-    if (SSL_CERT_FILE === undefined) delete process.env.SSL_CERT_FILE;
-    else process.env.SSL_CERT_FILE = SSL_CERT_FILE;
   }
 }
 
