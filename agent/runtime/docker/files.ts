@@ -11,6 +11,7 @@ import type { Engine } from './engine.ts';
 import type { EngineView, Place } from './engine-view.ts';
 import { followLinks, mostLinks } from './follow-links.ts';
 import { identityOf } from './labels.ts';
+import { checkPath } from './long-paths.ts';
 import { mergeArchives } from './merge-archives.ts';
 import type { Inspection } from './observe.ts';
 import { type FirstEntry, parseFirstEntry } from './tar-header.ts';
@@ -167,6 +168,8 @@ export class ContainerFiles {
    */
   async #find(path: string, doing: string, signal: AbortSignal): Promise<Found> {
     const absolute = pathIn(this.#container, path);
+    // Each part of it costs the engine a call.
+    checkPath('the path', absolute);
     const action = `${doing} ${absolute}`;
     const view = await readEngineView(this.#container);
     const owner = await processOwner(this.#container.State.Pid);
