@@ -51,12 +51,23 @@ const words: ScalarTag = {
 /** What the library is to know of words and numbers, in reading and in writing. */
 export const yamlTags = (tags: Tags): Tags => [octal, words, ...tags];
 
-/** Takes a text apart, YAML or JSON, into its documents. Never throws: mistakes stay with their document. */
-export function parseDocuments(text: string): ParsedDocument[] {
+const octalTags = (tags: Tags): Tags => [octal, ...tags];
+
+/**
+ * Takes a text apart, YAML or JSON, into its documents. Never throws: mistakes stay with their document. With
+ * `wordsAreTexts`, yes, no, on and off are texts as in YAML 1.2.
+ */
+export function parseDocuments(text: string, { wordsAreTexts = false } = {}): ParsedDocument[] {
   const lineCounter = new LineCounter();
   // The library's own search for duplicate keys takes half a minute for a map of 60,000, and its excerpts of the text
   // around mistakes a minute for a line of 250,000: each is cut from the whole line.
-  const options = { lineCounter, merge: true, uniqueKeys: false, prettyErrors: false, customTags: yamlTags };
+  const options = {
+    lineCounter,
+    merge: true,
+    uniqueKeys: false,
+    prettyErrors: false,
+    customTags: wordsAreTexts ? octalTags : yamlTags,
+  };
   const read = (each: string): ParsedDocument[] => {
     const documents = parseAllDocuments(each, options);
     if ('empty' in documents) return [];

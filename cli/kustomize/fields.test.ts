@@ -46,6 +46,24 @@ describe('a field of a kustomization', () => {
     ['labels.pairs', { labels: [{ pairs: { a: 'b' } }] }, /"labels":\{"a":"b"\}/],
     ['labels.includeSelectors', { labels: [{ pairs: { a: 'b' }, includeSelectors: true }] }, /"matchLabels":\{"a":"b"\}/],
     ['labels.includeTemplates', { labels: [{ pairs: { a: 'b' }, includeTemplates: true }] }, /"template":.*"labels":\{"a":"b"\}/],
+    [
+      'labels.fields',
+      { labels: [{ pairs: { a: 'b' }, fields: [{ path: 'spec/x/y', create: true }] }] },
+      /"x":\{"y":\{"a":"b"\}\}/,
+    ],
+    [
+      'labels.fields.kind',
+      {
+        labels: [
+          {
+            pairs: { a: 'b' },
+            fields: [{ path: 'spec/template/labels', create: true, group: 'apps', version: 'v1', kind: 'Deployment' }],
+          },
+          { pairs: { c: 'd' }, fields: [{ path: 'spec/template/labels', create: true, kind: 'Pod' }] },
+        ],
+      },
+      /\]\},"labels":\{"a":"b"\}\}\}/,
+    ],
     ['images.newName', { images: [{ name: 'web', newName: 'a' }] }, /"a:1"/],
     ['images.newTag', { images: [{ name: 'web', newTag: '2' }] }, /"web:2"/],
     ['images.tagSuffix', { images: [{ name: 'web', tagSuffix: '-a' }] }, /"web:1-a"/],
@@ -105,11 +123,19 @@ describe('a field of a kustomization', () => {
     ['transformers', { transformers: ['a.yaml'] }],
     ['validators', { validators: ['a.yaml'] }],
     ['vars', { vars: [{ name: 'A' }] }],
-    ['fields', { labels: [{ pairs: { a: 'b' }, fields: [{ path: 'spec/a' }] }] }],
   ];
   it.each(refused)('%s is refused by its name, with the file, even where it is empty', (name, kustomization) => {
     expect(() => build(kustomization)).toThrow(new RegExp(`kustomization\\.yaml: .*\\b${name} is not supported: `));
     if (Object.hasOwn(kustomization, name)) expect(() => build({ [name]: [] })).toThrow(`${name} is not supported`);
+  });
+
+  it('labels.fields adds to lists and to what is there, and refuses to replace what is no object', () => {
+    const at = (path: string) => build({ labels: [{ pairs: { a: 'b' }, fields: [{ path }] }] });
+    expect(at('spec/template/spec/containers[]/resources')).not.toContain('resources');
+    expect(() => at('spec/template/spec/containers')).toThrow(
+      /labels\[0\]\.fields\[0\]: Deployment "web" has no object there, to which labels could be added/,
+    );
+    expect(() => build({ labels: [{ pairs: { a: 'b' }, fields: [{}] }] })).toThrow(/fields\[0\]: path is required/);
   });
 
   it('sortOptions.legacySortOptions is refused', () => {

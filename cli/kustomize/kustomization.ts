@@ -193,7 +193,8 @@ function parseFile(file: string, text: string): unknown {
 
 /** The documents of a file with several, YAML or JSON; lists are taken apart. Throws INVALID_ARGUMENT with the line. */
 export function parseObjects(text: string, where: string): unknown[] {
-  return parseDocuments(text).flatMap((document): unknown[] => {
+  // As kustomize reads them; kubectl reads what it has built once more, where they are quoted.
+  return parseDocuments(text, { wordsAreTexts: true }).flatMap((document): unknown[] => {
     const read = readDocument(document);
     if (read.kind === 'unreadable') {
       const [problem] = read.problems;

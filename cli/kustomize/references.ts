@@ -49,9 +49,9 @@ const otherReferences: readonly (readonly [kind: string, path: string, names: st
   ['ValidatingAdmissionPolicyBinding', 'spec.policyName', 'ValidatingAdmissionPolicy'],
 ];
 
-/** Fields with an object that has kind and name, and perhaps the namespace, of what it refers to. */
-const typedReferences: readonly (readonly [kind: string, path: string])[] = [
-  ['HorizontalPodAutoscaler', 'spec.scaleTargetRef.name'],
+/** Fields with an object that has kind and name, and perhaps the namespace, of what it refers to; `only`: these kinds. */
+const typedReferences: readonly (readonly [kind: string, path: string, only?: readonly string[]])[] = [
+  ['HorizontalPodAutoscaler', 'spec.scaleTargetRef.name', ['Deployment', 'StatefulSet', 'ReplicaSet', 'ReplicationController']],
   ['RoleBinding', 'roleRef.name'],
   ['ClusterRoleBinding', 'roleRef.name'],
   ['RoleBinding', 'subjects[].name'],
@@ -111,11 +111,12 @@ class Rewriter {
           for (const path of paths) visitPath(json, `${podSpec}.${path}`, (parent, key) => this.rewrite(parent, key, kind));
     for (const [of, path, kind] of otherReferences)
       if (of === own) visitPath(json, path, (parent, key) => this.rewrite(parent, key, kind));
-    for (const [of, path] of typedReferences)
+    for (const [of, path, only] of typedReferences)
       if (of === own)
-        visitPath(json, path, (parent, key) =>
-          this.rewriteTyped(parent, key, { kind: parent.kind, setsNamespace: path.startsWith('subjects') }),
-        );
+        visitPath(json, path, (parent, key) => {
+          if (only === undefined || only.includes(String(parent.kind)))
+            this.rewriteTyped(parent, key, { kind: parent.kind, setsNamespace: path.startsWith('subjects') });
+        });
     for (const [of, path] of serviceReferences)
       if (of === own)
         visitPath(json, path, (parent, key) => this.rewriteTyped(parent, key, { kind: 'Service', setsNamespace: true }));

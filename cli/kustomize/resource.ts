@@ -87,7 +87,8 @@ export function visitPath(json: JsonObject, path: string, visit: Visit, create =
   visitSteps(json, path.split('.'), visit, create);
 }
 
-function visitSteps(json: JsonObject, [step = '', ...rest]: readonly string[], visit: Visit, create: boolean): void {
+/** The same with the steps by themselves, which may hold dots. */
+export function visitSteps(json: JsonObject, [step = '', ...rest]: readonly string[], visit: Visit, create: boolean): void {
   if (step.endsWith('[]')) {
     const items: Json | undefined = json[step.slice(0, -2)];
     if (Array.isArray(items)) for (const item of items) if (isJsonObject(item)) visitSteps(item, rest, visit, create);
@@ -99,5 +100,5 @@ function visitSteps(json: JsonObject, [step = '', ...rest]: readonly string[], v
   }
   if (create && json[step] === undefined) json[step] = {};
   const inner = json[step];
-  if (isJsonObject(inner)) visitSteps(inner, rest, visit, create);
+  for (const each of Array.isArray(inner) ? inner : [inner]) if (isJsonObject(each)) visitSteps(each, rest, visit, create);
 }

@@ -1,7 +1,18 @@
 import { isJsonObject, type Json, type JsonObject, setMember } from '../../api/meta/merge-patch.ts';
 import { checkMembers, type Kustomization, textIn } from './kustomization.ts';
 import { moveDefaultSubjects, podSpecs, templated } from './references.ts';
-import { isNamespaced, kindOfResource, metadataOf, nameOf, namesOf, type Resource, visitPath } from './resource.ts';
+import {
+  describe,
+  groupOfResource,
+  isNamespaced,
+  kindOfResource,
+  metadataOf,
+  nameOf,
+  namesOf,
+  type Resource,
+  visitPath,
+  visitSteps,
+} from './resource.ts';
 
 /** Changes name or namespace, and remembers what they were. */
 function rename(resource: Resource, change: JsonObject): void {
@@ -78,25 +89,64 @@ function selectorFields(kind: string): Field[] {
   return [...own, ...affinity, [`${podSpecs[kind]}.topologySpreadConstraints[].labelSelector.matchLabels`, false]];
 }
 
+/** A field that a kustomization names for labels, in objects of a kind or of all. */
+interface LabelField {
+  readonly steps: readonly string[];
+  readonly create: boolean;
+  readonly of: Readonly<Record<'group' | 'version' | 'kind', string | undefined>>;
+  refuse(why: string): Error;
+}
+
+function readLabelFields(kustomization: Kustomization, { fields = [] }: JsonObject, path: string): LabelField[] {
+  if (!Array.isArray(fields)) throw kustomization.refuse(`${path}: expected a list`);
+  return fields.map((item, i) => {
+    const refuse = (why: string): Error => kustomization.refuse(`${path}[${i}]: ${why}`);
+    if (!isJsonObject(item)) throw refuse('expected an object with path');
+    checkMembers(item, ['path', 'create', 'group', 'version', 'kind'], refuse);
+    const [at, group, version, kind] = ['path', 'group', 'version', 'kind'].map((name) => textIn(item, name, refuse));
+    if (!at) throw refuse('path is required, as "spec/template/metadata/labels"');
+    // A slash within a name has a backslash before it.
+    const steps = at.split(/(?<!\\)\//).map((step) => step.replaceAll('\\/', '/'));
+    return { steps: steps.filter(Boolean), create: item.create === true, of: { group, version, kind }, refuse };
+  });
+}
+
+function putNamed(resource: Resource, { steps, create, of, refuse }: LabelField, pairs: Readonly<Record<string, string>>): void {
+  const version = String(resource.json.apiVersion).split('/').at(-1);
+  const own = { group: groupOfResource(resource), version, kind: kindOfResource(resource) };
+  if ((['group', 'version', 'kind'] as const).some((name) => of[name] && of[name] !== own[name])) return;
+  const put = (parent: JsonObject, key: string): void => {
+    const present = parent[key] ?? undefined;
+    if (present === undefined && !create) return;
+    if (present !== undefined && !isJsonObject(present))
+      throw refuse(`${describe(resource)} has no object there, to which labels could be added`);
+    setMember(parent, key, { ...present, ...pairs });
+  };
+  visitSteps(resource.json, steps, put, create);
+}
+
 export function setLabels(kustomization: Kustomization, resources: readonly Resource[]): void {
   const sets = kustomization.objects('labels').map(({ item, path }) => {
-    checkMembers(item, ['pairs', 'includeSelectors', 'includeTemplates'], (why) => kustomization.refuse(`${path}: ${why}`));
+    const known = ['pairs', 'includeSelectors', 'includeTemplates', 'fields'];
+    checkMembers(item, known, (why) => kustomization.refuse(`${path}: ${why}`));
     const selectors = item.includeSelectors === true;
     return {
       pairs: kustomization.pairs('pairs', item, `${path}.pairs`),
       selectors,
       templates: selectors || item.includeTemplates === true,
+      named: readLabelFields(kustomization, item, `${path}.fields`),
     };
   });
   const common = kustomization.pairs('commonLabels');
-  if (Object.keys(common).length > 0) sets.push({ pairs: common, selectors: true, templates: true });
-  for (const { pairs, selectors, templates } of sets)
+  if (Object.keys(common).length > 0) sets.push({ pairs: common, selectors: true, templates: true, named: [] });
+  for (const { pairs, selectors, templates, named } of sets)
     for (const resource of resources) {
       const kind = kindOfResource(resource);
       const fields: Field[] = [['metadata.labels', true]];
       if (templates) fields.push(...templateFields(kind, 'labels'));
       if (selectors) fields.push(...selectorFields(kind));
       putPairs(resource, fields, pairs);
+      for (const field of named) putNamed(resource, field, pairs);
     }
 }
 
