@@ -16,13 +16,30 @@ const plain: ReadonlySet<string> = new Set(['description', 'title', 'type', 'for
 export function customDefinition(schema: JsonObject | undefined, gvk: GroupVersionKind, version: OpenApiVersion): Schema {
   if (!schema) return { type: 'object', ...(version === 3 && { [PRESERVE]: true }), [GVK]: [gvk] };
   if (version === 2 && schema[PRESERVE] === true) return { type: 'object', [GVK]: [gvk] };
-  const told = version === 2 ? simplified(schema) : (schema as Schema);
-  const properties = {
-    ...(isJsonObject(told.properties) ? told.properties : {}),
-    ...rootMembers,
-    metadata: reference(definitionName('berth.meta.v1.ObjectMeta'), version, METADATA),
-  };
+  const told = version === 2 ? simplified(schema) : withEmbedded(schema);
+  const properties = { ...(isJsonObject(told.properties) ? told.properties : {}), ...resourceMembers(version) };
   return { ...told, type: 'object', properties, [GVK]: [gvk] };
+}
+
+function resourceMembers(version: OpenApiVersion): Schema {
+  return { ...rootMembers, metadata: reference(definitionName('berth.meta.v1.ObjectMeta'), version, METADATA) };
+}
+
+/** The same, in which each embedded resource has the members that every object has. */
+function withEmbedded(schema: JsonObject): Schema {
+  const told: Schema = { ...schema };
+  for (const name of ['items', 'additionalProperties'] as const) {
+    const inner = schema[name];
+    if (isJsonObject(inner)) told[name] = withEmbedded(inner);
+  }
+  const { properties } = schema;
+  if (isJsonObject(properties))
+    told.properties = Object.fromEntries(
+      Object.entries(properties).map(([key, each]) => [key, isJsonObject(each) ? withEmbedded(each) : each]),
+    );
+  if (schema['x-kubernetes-embedded-resource'] !== true) return told;
+  const own = isJsonObject(told.properties) ? told.properties : {};
+  return { ...told, properties: { ...own, ...resourceMembers(3) } };
 }
 
 /**

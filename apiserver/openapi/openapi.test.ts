@@ -114,6 +114,15 @@ describe('the definition of a kind of a user', () => {
     expect([port, free]).toEqual([{ 'x-kubernetes-int-or-string': true }, {}]);
   });
 
+  it('gives embedded resources the members of every object, so that they can be explained', () => {
+    const open = { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true };
+    const list = { type: 'array', items: open };
+    const { properties } = customDefinition({ type: 'object', properties: { list } }, gvk, 3);
+    const { list: told, ...own } = properties as { list: { items: Schema } } & Schema;
+    expect(told.items).toEqual({ ...open, properties: own });
+    expect(Object.keys(own).sort()).toEqual(['apiVersion', 'kind', 'metadata']);
+  });
+
   it('is an object of anything where it has no schema', () => {
     expect(customDefinition(undefined, gvk, 3)).toMatchObject({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true });
   });

@@ -335,6 +335,16 @@ describe('values', () => {
     expect(schema.prune(given)).toEqual(['spec.x']);
     expect(given).toEqual({ spec: { template: kept } });
   });
+
+  test('the metadata of an embedded resource has the fields of metadata only, also where others are preserved', () => {
+    const open = { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true };
+    const given: JsonObject = {
+      metadata: { name: 'own' },
+      spec: { template: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x', bogus: 1 }, any: 1 } },
+    };
+    expect(schemaOf(object({ template: open })).prune(given)).toEqual(['spec.template.metadata.bogus']);
+    expect(given.spec).toEqual({ template: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x' }, any: 1 } });
+  });
 });
 
 describe('defaults and pruning', () => {

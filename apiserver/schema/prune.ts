@@ -9,6 +9,13 @@ const REPORTED_PATHS = 100;
 /** What every resource has, whatever its schema says. */
 export const RESOURCE_MEMBERS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
+/** All that the metadata of an embedded resource may have: that of the resource itself is read by its message. */
+const METADATA_MEMBERS: ReadonlySet<string> = new Set([
+  ...['name', 'generateName', 'namespace', 'selfLink', 'uid', 'resourceVersion', 'generation', 'creationTimestamp'],
+  ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'labels', 'annotations', 'ownerReferences', 'finalizers'],
+  'managedFields',
+]);
+
 /** Removes the members of a resource, in place, that its schema does not know. Returns their paths. */
 export function prune(object: JsonObject, root: SchemaNode): string[] {
   const removed: string[] = [];
@@ -25,16 +32,27 @@ interface Pruned {
 
 function pruneMembers({ object, node, isResource, place }: Pruned, removed: string[]): void {
   for (const name of Object.keys(object)) {
-    if (isResource && RESOURCE_MEMBERS.has(name)) continue;
+    if (isResource && RESOURCE_MEMBERS.has(name)) {
+      if (name === 'metadata' && place !== undefined) pruneMetadata(object[name]!, member(place, name), removed);
+      continue;
+    }
     const inner = schemaOfMember(node, name);
     const isProperty = node.properties?.has(name) === true;
     const at = isProperty || inner === undefined ? member(place, name) : entry(place, name);
     if (inner !== undefined) pruneValue(object[name]!, inner, at, removed);
-    else if (!node.preserveUnknownFields && node.additionalProperties !== true) {
-      delete object[name];
-      if (removed.length < REPORTED_PATHS) removed.push(placeText(at));
-    }
+    else if (!node.preserveUnknownFields && node.additionalProperties !== true) drop(object, name, at, removed);
   }
+}
+
+/** As Kubernetes reads it, also where the resource keeps unknown fields. */
+function pruneMetadata(metadata: Json, place: Place, removed: string[]): void {
+  if (!isJsonObject(metadata)) return;
+  for (const name of Object.keys(metadata)) if (!METADATA_MEMBERS.has(name)) drop(metadata, name, member(place, name), removed);
+}
+
+function drop(object: JsonObject, name: string, place: Place, removed: string[]): void {
+  delete object[name];
+  if (removed.length < REPORTED_PATHS) removed.push(placeText(place));
 }
 
 function pruneValue(value: Json, node: SchemaNode, place: Place, removed: string[]): void {
