@@ -49,7 +49,7 @@ const otherReferences: readonly (readonly [kind: string, path: string, names: st
   ['ValidatingAdmissionPolicyBinding', 'spec.policyName', 'ValidatingAdmissionPolicy'],
 ];
 
-/** Fields with an object that has kind and name, and perhaps the namespace, of what it refers to: only of some kinds. */
+/** Fields with an object that has kind and name, perhaps the namespace, of what it refers to: of some kinds only. */
 const typedReferences: readonly (readonly [kind: string, path: string, only?: readonly string[]])[] = [
   ['HorizontalPodAutoscaler', 'spec.scaleTargetRef.name', ['Deployment', 'StatefulSet', 'ReplicaSet', 'ReplicationController']],
   ['RoleBinding', 'roleRef.name'],
