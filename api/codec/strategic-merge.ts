@@ -25,11 +25,14 @@ function mergeObject(type: Type | undefined, target: JsonObject, patch: JsonObje
   if (how === 'delete') return {};
   if (how === 'replace') return freshObject(patch, at) ?? {};
   const result: JsonObject = { ...(patch.$retainKeys === undefined ? target : retain(target, patch, at)) };
-  for (const key of Object.keys(patch)) {
+  const keys = Object.keys(patch);
+  const directives = keys.filter((key) => key.startsWith('$'));
+  for (const key of keys) {
     checkDirective(patch, key, at);
-    if (!key.startsWith('$')) mergeField(type, result, key, { value: patch[key]!, order: orderOf(patch, key, at), at });
+    const order = directives.length > 0 ? orderOf(patch, key, at) : undefined;
+    if (!key.startsWith('$')) mergeField(type, result, key, { value: patch[key]!, order, at });
   }
-  for (const key of Object.keys(patch)) {
+  for (const key of directives) {
     if (key.startsWith(ORDER)) orderField(type, result, patch, { name: key.slice(ORDER.length), at });
     if (key.startsWith(REMOVE_ITEMS))
       removeItems(type, result, { name: key.slice(REMOVE_ITEMS.length), values: patch[key]!, at });
