@@ -83,10 +83,12 @@ export class AuditLevels {
 
   of(identity: Identity, attributes: Attributes): AuditLevel {
     if (!this.#isSimple) return this.#judge(identity, attributes);
-    const known = this.#remembered.get(identity) ?? new Map<string, AuditLevel>();
+    const levels = this.#remembered.get(identity) ?? new Map<string, AuditLevel>();
     const key = `${attributes.verb} ${attributes.group}/${attributes.resource}/${attributes.subresource}`;
-    const level = known.get(key) ?? this.#judge(identity, attributes);
-    if (known.size < mostRemembered) this.#remembered.set(identity, known.set(key, level));
+    const known = levels.get(key);
+    if (known !== undefined) return known;
+    const level = this.#judge(identity, attributes);
+    if (levels.size < mostRemembered) this.#remembered.set(identity, levels.set(key, level));
     return level;
   }
 

@@ -11,6 +11,7 @@ import type { ClientCertificates } from '../pki/client-certificates.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import type { AccessTable } from './access-table.ts';
 import { impersonated } from './impersonation.ts';
+import { onStop } from './on-stop.ts';
 import { sendsRequestId, sentRequestId } from './request-id.ts';
 import { isEarlierComponent, managerOf, type TransportCall } from './transport-call.ts';
 
@@ -170,8 +171,10 @@ export class OpenCall implements CallContext {
       // The items of a stream wait with the signal of their call.
       setMaxListeners(0, this.#controller.signal);
       const { stopping } = this.#options;
-      this.#forget = this.#call.onCancelled(this.#abort);
-      stopping.addEventListener('abort', this.#abort);
+      const leaves = [this.#call.onCancelled(this.#abort), onStop(stopping, this.#abort)];
+      this.#forget = () => {
+        for (const leave of leaves) leave();
+      };
       if (this.#call.isCancelled || stopping.aborted) this.#abort();
     }
     return this.#controller.signal;
@@ -187,9 +190,7 @@ export class OpenCall implements CallContext {
 
   /** Ends the watch over the call; after it has ended. */
   release(): void {
-    if (!this.#controller) return;
     this.#forget?.();
-    this.#options.stopping.removeEventListener('abort', this.#abort);
   }
 }
 
