@@ -3,6 +3,7 @@ import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
 import { workloadAnnotations, workloadLabels } from '../../api/meta/workload-names.ts';
 import type { EventRecorder, Informer, ObjectKey, PodClient } from '../../client/index.ts';
+import { isActive } from '../owned-pods/availability.ts';
 import { controlledBy } from '../owned-pods/pod-index.ts';
 import { reasons } from './conditions.ts';
 import { hashOf } from './new-set.ts';
@@ -84,15 +85,19 @@ export class AutoRollback {
     return rolledBack(deployment, to);
   }
 
-  /** What keeps the first pod that is not available from being so: the container, the reason, its last lines. */
+  /**
+   * What keeps the first pod that is not ready from being so: the container, the reason, its last lines; or why it has
+   * no node. Without such a pod, why none can be made.
+   */
   async #explain(set: ReplicaSet, signal: AbortSignal): Promise<string> {
     const { pods, logs } = this.#options;
-    const outline = controlledBy(pods.lister, set).find((pod) => !isPodReady(pod));
-    if (!outline?.metadata?.name) return '';
+    const waiting = controlledBy(pods.lister, set).filter((pod) => !isPodReady(pod));
+    const outline = waiting.find(isActive) ?? waiting[0];
+    if (!outline?.metadata?.name) return refusalOf(set);
     const key = { namespace: outline.metadata.namespace, name: outline.metadata.name };
     const pod = await logs.get(key, { signal }).catch(() => undefined);
     const failing = pod && failingContainer(pod);
-    if (!failing) return `: pod ${key.name} is not ready`;
+    if (!failing) return `: pod ${key.name} ${(pod && wordUnscheduled(pod)) ?? 'is not ready'}`;
     const lines = failing.hasRun ? await this.#lastLines(key, failing.name, signal) : '';
     return `: pod ${key.name}, container ${failing.name}: ${failing.why}${lines && `; last lines: ${lines}`}`;
   }
@@ -113,6 +118,19 @@ export class AutoRollback {
       return '';
     }
   }
+}
+
+/** Why no pods can be made for a ReplicaSet, as a quota or another rule of admission has it. */
+function refusalOf({ status }: ReplicaSet): string {
+  const failure = findCondition(status?.conditions, 'ReplicaFailure');
+  return failure?.status === 'True' && failure.message ? `: ${failure.message}` : '';
+}
+
+/** Why the pod has no node; undefined where it has one, or where nothing was tried. */
+function wordUnscheduled({ status }: Pod): string | undefined {
+  const scheduled = findCondition(status?.conditions, 'PodScheduled');
+  if (scheduled?.status !== 'False') return undefined;
+  return `has no node, ${scheduled.reason ?? 'Unschedulable'}${scheduled.message ? `: ${scheduled.message}` : ''}`;
 }
 
 interface Failing {
