@@ -43,7 +43,15 @@ async function start(objects: readonly PodBuilder[], taints: readonly Taint[] = 
   const stop = new AbortController();
   const events = { event: (about: { name?: string }, _: string, reason: string) => void told.push(`${about.name} ${reason}`) };
   const controller = () =>
-    createTaintEviction({ client: { nodes, pods: pods as never }, nodes: ofNodes, pods: ofPods, events, outage, ...base });
+    createTaintEviction({
+      client: { nodes, pods: pods as never },
+      writes: pods,
+      nodes: ofNodes,
+      pods: ofPods,
+      events,
+      outage,
+      ...base,
+    });
   const running = [ofNodes.run(stop.signal), ofPods.run(stop.signal)];
   let stopLoop = new AbortController();
   let loop = runController(controller(), base, stopLoop.signal);
@@ -160,6 +168,25 @@ describe('the eviction from tainted nodes', () => {
     await world.taint(lost);
     await world.clock.advance(1_000);
     expect(world.pods.callLog('delete')).toEqual(['delete default/a', 'delete default/b', 'delete default/a']);
+    expect(world.left()).toEqual([]);
+  });
+
+  it('evicts a hundred pods at a time, so that their writes share commits', async () => {
+    const many = Array.from({ length: 150 }, (_, index) => pod(`p${index}`).on('n1').uid(`u${index}`));
+    const world = await start(many, []);
+    const patch = world.pods.patch.bind(world.pods);
+    const held: (() => void)[] = [];
+    world.pods.patch = async (...call) => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      return patch(...call);
+    };
+    await world.taint(lost);
+    expect(held).toHaveLength(100);
+    for (const release of held.splice(0)) release();
+    await settle();
+    expect(held).toHaveLength(50);
+    for (const release of held.splice(0)) release();
+    await settle();
     expect(world.left()).toEqual([]);
   });
 

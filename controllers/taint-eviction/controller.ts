@@ -9,9 +9,10 @@ import {
   type Informer,
   type Logger,
   listAll,
+  type ResourceWrites,
   referenceTo,
 } from '../../client/index.ts';
-import { attemptEach, isServerFault } from '../attempt-each.ts';
+import { attemptTogether, isServerFault } from '../attempt-each.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import type { Outage } from '../outage.ts';
@@ -21,6 +22,8 @@ import { decideEvictions, isNoExecute } from './decide.ts';
 
 export interface TaintEvictionOptions {
   readonly client: Pick<Client, 'nodes' | 'pods'>;
+  /** Writes of pods that travel together. */
+  readonly writes: Pick<ResourceWrites<Pod>, 'patch' | 'delete'>;
   readonly nodes: Informer<Node>;
   /** Outlines suffice. */
   readonly pods: Informer<Pod>;
@@ -76,7 +79,7 @@ class TaintEvictionController implements Controller {
       : { items: [] };
     this.#options.outage.ended();
     const plan = decideEvictions({ taints, pods: items, isOver: (key) => this.#countdowns.isOver(name, key) });
-    await attemptEach(plan.evict, ({ pod, taint }) => this.#evict(pod, taint, signal));
+    await attemptTogether(plan.evict, ({ pod, taint }) => this.#evict(pod, taint, signal));
     this.#countdowns.keep(name, plan.counting);
   }
 
@@ -90,17 +93,17 @@ class TaintEvictionController implements Controller {
   }
 
   async #evict(pod: Pod, taint: Taint, signal: AbortSignal): Promise<void> {
-    const { client, logger, events } = this.#options;
+    const { writes, logger, events } = this.#options;
     const { namespace, name = '', uid } = pod.metadata ?? {};
     const message = `node "${pod.spec?.nodeName}" has the taint ${textOf(taint)}, which the pod does not tolerate, or no longer`;
     try {
-      await client.pods.patch(
+      await writes.patch(
         { namespace, name, subresource: 'status', type: 'strategic' },
         this.#disruption(pod, message),
         {},
         { signal },
       );
-      await client.pods.delete({ namespace, name }, { preconditions: { uid } }, { signal });
+      await writes.delete({ namespace, name }, { preconditions: { uid } }, { signal });
     } catch (error) {
       // Gone, and perhaps another one of its name is there.
       if (isNotFound(error) || isConflict(error)) return;
@@ -151,5 +154,6 @@ export const taintEviction: ControllerDefinition = {
   component: 'taint-eviction-controller',
   rules: [writeStatus('', 'pods')],
   watches: { Node: { whole: true }, Pod: {} },
-  create: ({ informer, ...context }) => createTaintEviction({ ...context, nodes: informer('Node'), pods: informer('Pod') }),
+  create: ({ informer, writer, ...context }) =>
+    createTaintEviction({ ...context, writes: writer.resource('Pod'), nodes: informer('Node'), pods: informer('Pod') }),
 };
