@@ -77,6 +77,12 @@ describe('an autoscaler', () => {
       { scaleTargetRef: {} },
       ['spec.scaleTargetRef.kind', 'spec.scaleTargetRef.name', 'spec.scaleTargetRef.apiVersion'],
     ],
+    ['a DaemonSet as its target', { scaleTargetRef: { ...web, kind: 'DaemonSet' } }, ['spec.scaleTargetRef.kind']],
+    [
+      'a Job as its target',
+      { scaleTargetRef: { apiVersion: 'batch/v1', kind: 'Job', name: 'web' } },
+      ['spec.scaleTargetRef.kind'],
+    ],
     ['a target whose name is none', { scaleTargetRef: { ...web, name: 'a/b' } }, ['spec.scaleTargetRef.name']],
     ['a target of no group', { scaleTargetRef: { kind: 'Deployment', name: 'web' } }, ['spec.scaleTargetRef.apiVersion']],
     ['a target of the core group', { scaleTargetRef: { apiVersion: 'v1', kind: 'ReplicationController', name: 'web' } }, []],

@@ -7,6 +7,7 @@ import type {
   HPAScalingRules,
 } from '../../generated/types.ts';
 import { checkOneOf, checkRange, checkRule, type Violations } from '../checks.ts';
+import { groupOf } from '../identity.ts';
 import { amountError } from '../quantities.ts';
 import { checkReference } from './reference.ts';
 import { checkMetric } from './validate-metrics.ts';
@@ -19,6 +20,7 @@ export function validateHorizontalPodAutoscaler({ spec = {} }: HorizontalPodAuto
   const { scaleTargetRef = {} } = spec;
   checkReference(out, 'spec.scaleTargetRef', scaleTargetRef);
   checkTargetGroup(out, scaleTargetRef);
+  checkTargetScales(out, scaleTargetRef);
   checkReplicas(out, spec);
   spec.metrics?.forEach((metric, i) => {
     checkMetric(out, `spec.metrics[${i}]`, metric);
@@ -34,6 +36,20 @@ export function validateHorizontalPodAutoscaler({ spec = {} }: HorizontalPodAuto
 function checkTargetGroup(out: Violations, { kind, apiVersion = '' }: CrossVersionObjectReference): void {
   if (kind === 'ReplicationController' || apiVersion.includes('/')) return;
   out.push(invalidValue('spec.scaleTargetRef.apiVersion', apiVersion, 'must name the group of the kind, as in "apps/v1"'));
+}
+
+/** Groups whose kinds are all the server's own, and those of them that have a number of replicas. */
+const scalableKinds: Readonly<Record<string, readonly string[]>> = {
+  apps: ['Deployment', 'StatefulSet', 'ReplicaSet'],
+  batch: [],
+};
+
+/** Kubernetes stores an autoscaler of a kind that cannot be scaled, and says so in its conditions for ever after. */
+function checkTargetScales(out: Violations, { kind = '', apiVersion = '' }: CrossVersionObjectReference): void {
+  const known = Object.hasOwn(scalableKinds, groupOf(apiVersion)) ? scalableKinds[groupOf(apiVersion)] : undefined;
+  if (known === undefined || kind === '' || known.includes(kind)) return;
+  const others = 'a Deployment, StatefulSet, ReplicaSet or ReplicationController has one';
+  out.push(invalidValue('spec.scaleTargetRef.kind', kind, `has no number of replicas in ${apiVersion}: ${others}`));
 }
 
 function checkReplicas(out: Violations, { minReplicas, maxReplicas = 0, metrics = [] }: HorizontalPodAutoscalerSpec): void {
