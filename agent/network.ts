@@ -7,6 +7,7 @@ import type { MachineInventory } from './machine/inventory.ts';
 import { PolicyGate } from './network-policy/policy-gate.ts';
 import { removePolicyTable } from './network-policy/policy-table.ts';
 import { runPolicies } from './network-policy/run-policies.ts';
+import { NftProcess } from './nft/nft-process.ts';
 import type { AgentOptions } from './options.ts';
 import type { ServiceLinkSource } from './pod/start-container.ts';
 import type { Drained } from './pod/stop-containers.ts';
@@ -52,8 +53,9 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
   if (!isWanted && !hasPodNetwork(nodeDir)) return undefined;
   const networks = createInformer<NodeNetwork>({ client: client.nodeNetworks, name: 'nodenetworks', clock, logger });
   const gate = new PolicyGate(clock);
+  const nft = new NftProcess();
   const network = new NodePodNetwork({
-    ...{ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger, gate },
+    ...{ nodeName, dataDir, nodeDir, isWanted, networks, clock, logger, gate, nft },
     ...(choice && { choice }),
   });
   const links = new ServiceLinks(clock);
@@ -64,7 +66,7 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
     if (ground === undefined) return;
     links.carriedFor(ground.pods);
     const tag = tagOf({ dataDir, nodeName });
-    const base = { client, nodeName, nodeDir, tag, address, pods, metrics, clock, logger };
+    const base = { client, nodeName, nodeDir, tag, address, pods, metrics, nft, clock, logger };
     const onDraining = (made: Draining) => {
       draining = made;
     };
@@ -86,7 +88,7 @@ export function openPodNetwork(options: AgentOptions & { readonly nodeDir: strin
     run(machine, signal) {
       const address = machine.inventory.addresses.find(({ type }) => type === 'InternalIP')?.address ?? '';
       const parts = [networks.run(signal), network.run(address, signal), carry(address, machine, signal), links.run(signal)];
-      return Promise.all(parts);
+      return Promise.all(parts).finally(() => nft.close());
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { NetworkPolicy } from '../../api/generated/types.ts';
 import type { Logger } from '../../client/logger.ts';
 import { KeptTable, removeKeptTable, type TableOwner } from '../nft/kept-table.ts';
+import type { NftProcess } from '../nft/nft-process.ts';
 import type { PodFacts, PolicyPod } from './facts.ts';
 import { checkPolicySettings, type PolicyTableSettings, policyTableKind } from './layout.ts';
 import { NodePolicies, type PolicyFigures } from './node-policies.ts';
@@ -9,6 +10,8 @@ import type { ClosedPod } from './policy-content.ts';
 export interface PolicyTableOptions extends PolicyTableSettings {
   /** What is put before `nft`, such as `ip netns exec NAME`; nothing by default. */
   readonly prefix?: readonly string[];
+  /** See KeptTableOptions. */
+  readonly nft?: NftProcess;
   readonly logger: Logger;
   /** Told once of each pod that has no connections because its policies are too large. */
   readonly onClosed?: (pod: ClosedPod, words: string) => void;
@@ -35,9 +38,9 @@ export interface PolicyTable {
 /** @throws Error when a name or an address is none */
 export function createPolicyTable(options: PolicyTableOptions): PolicyTable {
   checkPolicySettings(options);
-  const { prefix, logger } = options;
+  const { prefix, nft, logger } = options;
   const content = new NodePolicies(options);
-  const table = new KeptTable({ kind: policyTableKind, owner: options, content, ...(prefix && { prefix }), logger });
+  const table = new KeptTable({ kind: policyTableKind, owner: options, content, nft, ...(prefix && { prefix }), logger });
   const setter =
     <V>(changes: Map<string, V>) =>
     (key: string, value: V): void => {

@@ -6,6 +6,7 @@ import { createEventRecorder } from '../../client/events/events.ts';
 import { referenceTo } from '../../client/events/reference.ts';
 import { createInformer, type Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
+import type { NftProcess } from '../nft/nft-process.ts';
 import { keepPolicies, readKeptPolicies } from './kept-policies.ts';
 import { registerPolicies } from './metrics.ts';
 import type { ClosedPod } from './policy-content.ts';
@@ -30,6 +31,7 @@ export interface PoliciesOptions {
   /** The service address of the other nodes' resolvers. */
   readonly names: string;
   readonly metrics: MetricsRegistry;
+  readonly nft: NftProcess;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -44,7 +46,7 @@ const podLinks = 'bth*';
  * server has told all policies, or what was kept of them was read: until then new pods wait.
  */
 export async function runPolicies(options: PoliciesOptions, signal: AbortSignal): Promise<void> {
-  const { client, nodeName, nodeDir, tag, pods, gate, gateway, names, metrics, clock, logger } = options;
+  const { client, nodeName, nodeDir, tag, pods, gate, gateway, names, metrics, nft, clock, logger } = options;
   const base = { clock, logger };
   const policies = createInformer<NetworkPolicy>({
     ...{ ...base, client: client.networkPolicies, name: 'networkpolicies', transform: slimPolicy },
@@ -53,7 +55,7 @@ export async function runPolicies(options: PoliciesOptions, signal: AbortSignal)
     ...{ ...base, client: client.podAddressSlices, name: 'podaddressslices', transform: slimAddresses },
   });
   const onClosed = closedTeller(options, policies);
-  const table = createPolicyTable({ cluster: tag, node: nodeName, podLinks, gateway, names, logger, onClosed });
+  const table = createPolicyTable({ cluster: tag, node: nodeName, podLinks, gateway, names, nft, logger, onClosed });
   const feed: PolicyFeed = new PolicyFeed({ nodeName, policies, slices, pods, table, changed: () => kept.changed() });
   const kept = keepPolicies({ ...base, nodeDir, known: () => feed.known() });
   const leave = [feed.follow(), registerPolicies(metrics, () => table.figures())];

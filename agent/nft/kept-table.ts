@@ -49,6 +49,8 @@ export interface KeptTableOptions {
   readonly content: TableContent;
   /** What is put before `nft`, such as `ip netns exec NAME`; nothing by default. */
   readonly prefix?: readonly string[];
+  /** Runs the transactions of other tables as well, and is closed by its owner; by default the table has one of its own. */
+  readonly nft?: NftProcess | undefined;
   readonly logger: Logger;
 }
 
@@ -83,6 +85,9 @@ export const renderRemoval = (family: string, table: string): string =>
 export const renderProbe = (family: string, table: string): string =>
   `delete chain ${family} ${table} in_force; add chain ${family} ${table} in_force`;
 
+/** The chain by which `renderProbe` finds the table. */
+export const renderInForce = (family: string, table: string): string => `add chain ${family} ${table} in_force`;
+
 /** Commands that add a chain which a rule of another one leads to: so `renderFlushProbe` finds out whether it does. */
 export const renderSentinel = (family: string, table: string): string =>
   ['watched', 'watch']
@@ -91,7 +96,7 @@ export const renderSentinel = (family: string, table: string): string =>
     .join('; ');
 
 /** A transaction that nft refuses while the table has its rules: a chain that a rule leads to cannot be deleted. */
-const renderFlushProbe = (family: string, table: string): string =>
+export const renderFlushProbe = (family: string, table: string): string =>
   `delete chain ${family} ${table} watched; add chain ${family} ${table} watched`;
 
 /** Removes the tables of a node, for purge. @throws NftRefusedError, NftLostError */
@@ -125,7 +130,7 @@ export class KeptTable {
 
   constructor(options: KeptTableOptions) {
     this.#options = options;
-    this.#nft = new NftProcess({ prefix: options.prefix ?? [] });
+    this.#nft = options.nft ?? new NftProcess({ prefix: options.prefix ?? [] });
     this.#tables = namesOf(options.kind, options.owner);
   }
 
@@ -170,7 +175,7 @@ export class KeptTable {
         await pause(backoff.next(), signal);
       }
     }
-    this.#nft.close();
+    if (this.#options.nft === undefined) this.#nft.close();
     this.#ended = true;
     this.#settle();
   }

@@ -1,4 +1,6 @@
 import type { AddressRange } from '../../api/meta/address-range.ts';
+import { renderFlushProbe, renderInForce, renderProbe, renderSentinel } from '../nft/kept-table.ts';
+import type { NftProcess } from '../nft/nft-process.ts';
 import { type LinkOwner, tagOf } from './link-commands.ts';
 import { tunnelId, tunnelPort } from './node-routes.ts';
 
@@ -63,6 +65,8 @@ export function tableCommands(owner: LinkOwner, { range, pods, nodes, tunnel }: 
     `    ip daddr ${range.text} tcp flags syn tcp option maxseg size set rt mtu`,
     '  }',
     '}',
+    renderInForce('ip', tableOf(owner)),
+    renderSentinel('ip', tableOf(owner)),
   ];
 }
 
@@ -114,6 +118,25 @@ export function hasForward(owner: LinkOwner, pods: readonly AddressRange[], ipta
   const chain = chainOf(owner);
   const checks = acceptRules(pods).map((rule) => `${iptables} -w -C ${chain} ${rule}`);
   return `{ ${[acceptedCommand(owner, iptables), ...checks].join(' && ')}; } 2>/dev/null`;
+}
+
+/**
+ * Whether the table has its rules, and the engine's table the call of our chain: four transactions that change nothing.
+ * One that removes a chain is refused while a rule leads there. False also where it is not known.
+ */
+export async function areRulesThere(nft: Pick<NftProcess, 'run'>, owner: LinkOwner): Promise<boolean> {
+  const isTaken = (transaction: string): Promise<boolean> =>
+    nft.run(transaction).then(
+      () => true,
+      () => false,
+    );
+  const chain = `ip filter ${chainOf(owner)}`;
+  return (
+    (await isTaken(renderProbe('ip', tableOf(owner)))) &&
+    !(await isTaken(renderFlushProbe('ip', tableOf(owner)))) &&
+    !(await isTaken(`add table ip filter; create chain ${chain}`)) &&
+    !(await isTaken(`delete chain ${chain}; add chain ${chain}`))
+  );
 }
 
 /** A shell script that takes it all away again. */

@@ -5,7 +5,7 @@ import { parseAddressRange } from '../../api/meta/address-range.ts';
 import { systemClock } from '../../client/clock.ts';
 import { replaceFile } from '../kept-file.ts';
 import type { LinkOwner } from './link-commands.ts';
-import { type ClusterRanges, PodNetwork } from './pod-network.ts';
+import { type ClusterRanges, type NetFile, PodNetwork } from './pod-network.ts';
 import { createShell } from './shell.ts';
 
 /** What is kept on disk, so that pods find their network again while the API is away, and purge what to remove. */
@@ -50,10 +50,14 @@ export const rangesOf = ({ pods, services }: ClusterNetwork): ClusterRanges => (
 
 export const ownerOf = (dataDir: string, nodeName: string): LinkOwner => ({ dataDir, nodeName });
 
+/** Settings belong to the network of the process that reads them. */
+export const netPathOf = (file: NetFile, pid?: number): string =>
+  file === 'ip_forward' ? '/proc/sys/net/ipv4/ip_forward' : `/proc/${pid ?? 'self'}/net/${file}`;
+
 /** As the machine's own network is; undefined where the process has ended. */
-export async function readNet(file: 'dev' | 'route', pid?: number): Promise<string | undefined> {
+export async function readNet(file: NetFile, pid?: number): Promise<string | undefined> {
   try {
-    return await readFile(`/proc/${pid ?? 'self'}/net/${file}`, 'utf8');
+    return await readFile(netPathOf(file, pid), 'utf8');
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (pid !== undefined && ['ENOENT', 'ESRCH', 'EINVAL'].includes(code)) return undefined;

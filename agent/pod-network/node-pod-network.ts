@@ -9,6 +9,7 @@ import type { Informer } from '../../client/informer/informer.ts';
 import type { Logger } from '../../client/logger.ts';
 import type { ClusterNames } from '../config/resolv-conf.ts';
 import { HostPorts } from '../host-ports/host-ports.ts';
+import type { NftProcess } from '../nft/nft-process.ts';
 import type { Held, RoutedNetwork } from '../runtime/docker/routed-runtime.ts';
 import { wordsOf } from '../words-of.ts';
 import { namesAddressOf } from './gateway-link.ts';
@@ -36,6 +37,8 @@ export interface NodePodNetworkOptions {
   readonly shell?: Shell;
   /** Told of the node's pods before they can send. */
   readonly gate: LinkGate;
+  /** See PodNetworkOptions. */
+  readonly nft?: Pick<NftProcess, 'run'>;
 }
 
 /** What the network is to be like; without a plan `why` says why there is none. */
@@ -269,7 +272,7 @@ export class NodePodNetwork implements RoutedNetwork {
   }
 
   #create(range: AddressRange, { routes = [], opened = [], cluster }: Partial<Kept> = {}): PodNetwork {
-    const { logger, clock, shell = createShell(), choice } = this.#options;
+    const { logger, clock, shell = createShell(), choice, nft } = this.#options;
     const address = this.#address;
     if (ipVersion(address) !== 4) throw new Error(`the node has no IPv4 address (its InternalIP is "${address}")`);
     return new PodNetwork({
@@ -280,6 +283,7 @@ export class NodePodNetwork implements RoutedNetwork {
       ...{ routes, opened },
       ...(cluster && { cluster: rangesOf(cluster) }),
       ...(choice && { choice }),
+      ...(nft && { nft }),
       warn: (message) => logger.warn({}, message),
       readNet,
       clock,

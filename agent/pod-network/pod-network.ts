@@ -1,9 +1,11 @@
 import type { AddressRange } from '../../api/meta/address-range.ts';
 import { type Clock, pause } from '../../client/clock.ts';
+import type { NftProcess } from '../nft/nft-process.ts';
 import { wordsOf } from '../words-of.ts';
 import { AddressPool } from './address-pool.ts';
 import {
   acceptedCommand,
+  areRulesThere,
   forwardingScript,
   forwardScript,
   hasForward,
@@ -22,7 +24,7 @@ import { type Neighbour, tunnelOverhead } from './node-routes.ts';
 import { PodLinks } from './pod-links.ts';
 import { neededPrograms } from './programs.ts';
 import { feed, type Shell } from './shell.ts';
-import { findIptables, readUplinkMtu } from './uplink.ts';
+import { findIptables, isOfNftables, readUplinkMtu } from './uplink.ts';
 
 export interface PodNetworkOptions {
   readonly shell: Shell;
@@ -35,10 +37,12 @@ export interface PodNetworkOptions {
   readonly choice?: WayChoice;
   readonly warn: (message: string) => void;
   /**
-   * The text of a file of /proc/net where the node's network is, or where a process is; undefined when that has ended.
+   * The text of a file where the node's network is, or where a process is; undefined when that has ended.
    * Throws when it cannot be read.
    */
-  readonly readNet: (file: 'dev' | 'route', pid?: number) => Promise<string | undefined>;
+  readonly readNet: (file: NetFile, pid?: number) => Promise<string | undefined>;
+  /** Looks at rules without a process for each look. Absent: iptables looks, and sees less. */
+  readonly nft?: Pick<NftProcess, 'run'>;
   readonly clock: Clock;
   /** Ranges that an agent before made routes to. */
   readonly routes?: readonly string[];
@@ -47,6 +51,9 @@ export interface PodNetworkOptions {
   /** Links of the machine that an agent before opened for connections of its loopback addresses. */
   readonly opened?: readonly string[];
 }
+
+/** Of /proc/net, and the setting that forwards. */
+export type NetFile = 'dev' | 'route' | 'ip_forward';
 
 /** What all nodes of the cluster have in common. Empty: not known (yet). */
 export interface ClusterRanges {
@@ -83,8 +90,11 @@ export interface NetworkPlan {
 
 /** How often rules and routes of the pods' network are looked at. */
 const guardMs = 2_000;
-/** Every so many looks is a whole check, also when nothing seems to have changed. It costs some nine processes. */
-const wholeEvery = 5;
+/**
+ * Every so many looks is a whole check, also when nothing seems to have changed. It costs some nine processes, which
+ * is more than all else that an agent does while nothing changes.
+ */
+const wholeEvery = { withNft: 15, withIptables: 5 };
 /** The least MTU that is assumed of the machine's links, in bytes: IPv6's minimum (RFC 8200). */
 const leastMtu = 1_280;
 
@@ -103,6 +113,8 @@ export class PodNetwork {
   readonly #opened: Set<string>;
   #uplinkMtu = leastMtu;
   #iptables = 'iptables';
+  /** Undefined where the engine's rules are none of nftables. */
+  #nft: Pick<NftProcess, 'run'> | undefined;
   /** Since the last whole check. */
   #looks = 0;
   #hurry = new AbortController();
@@ -140,6 +152,7 @@ export class PodNetwork {
     this.#uplinkMtu = Math.max(leastMtu, await readUplinkMtu(shell, this.#options.address));
     this.neighbours.mtu = this.fullMtu;
     this.#iptables = await findIptables(shell);
+    this.#nft = (await isOfNftables(shell, this.#iptables)) ? this.#options.nft : undefined;
     await this.#writeTable();
     await shell.run(
       [
@@ -226,7 +239,8 @@ export class PodNetwork {
     while (!signal.aborted) {
       this.#hurry = new AbortController();
       try {
-        if (this.#looks++ % wholeEvery === 0 || (await this.#glance()) !== seen) {
+        if (this.#looks++ % wholeEvery[this.#nft ? 'withNft' : 'withIptables'] === 0 || (await this.#glance()) !== seen) {
+          this.#looks = 1;
           await this.mend();
           seen = await this.#glance();
         }
@@ -246,12 +260,14 @@ export class PodNetwork {
   /** What another program most often changes, as a text that stays the same while it does not. */
   async #glance(): Promise<string> {
     const { shell, owner, readNet } = this.#options;
-    const isOpen = await shell.run(`exec ${acceptedCommand(owner, this.#iptables)}`).then(
-      () => true,
-      () => false,
-    );
+    const isOpen = this.#nft
+      ? await areRulesThere(this.#nft, owner)
+      : await shell.run(`exec ${acceptedCommand(owner, this.#iptables)}`).then(
+          () => true,
+          () => false,
+        );
     const hasGateway = (await this.#linksOf()).has(gatewayLinkOf(owner));
-    return `${isOpen} ${hasGateway} ${await readNet('route')}`;
+    return `${isOpen} ${hasGateway} ${await readNet('ip_forward')} ${await readNet('route')}`;
   }
 
   /** A whole check: tells and mends. */

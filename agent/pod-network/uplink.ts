@@ -10,6 +10,10 @@ export async function readUplinkMtu(shell: Shell, address: string): Promise<numb
   return Math.min(mtu, 9_000);
 }
 
+/** Whether rules of this iptables are in nftables. */
+export const isOfNftables = async (shell: Shell, iptables: string): Promise<boolean> =>
+  (await shell.run(`${iptables} -V 2>/dev/null || :`)).includes('nf_tables');
+
 /** The variant that the engine uses: rules of the other are in tables of their own, and would let nothing through. */
 export async function findIptables(shell: Shell): Promise<string> {
   const tries = ['iptables', 'iptables-nft', 'iptables-legacy'].map(

@@ -1,5 +1,6 @@
 import type { Logger } from '../../client/logger.ts';
 import { KeptTable, removeKeptTable, type TableContent, type TableOwner } from '../nft/kept-table.ts';
+import type { NftProcess } from '../nft/nft-process.ts';
 import { computeHeldElements, computeServiceContent, type ServiceContent } from './compute-elements.ts';
 import { createConntrackFlows, type FlowTable } from './conntrack.ts';
 import { FlowSweeper } from './flow-sweeper.ts';
@@ -12,6 +13,8 @@ import { WantedContent } from './wanted-content.ts';
 export interface ServiceTableOptions extends TableSettings {
   /** What is put before `nft` and `conntrack`, such as `ip netns exec NAME`; nothing by default. */
   readonly prefix?: readonly string[];
+  /** See KeptTableOptions. */
+  readonly nft?: NftProcess;
   /** Conntrack (default: the program of this name). */
   readonly flows?: FlowTable;
   readonly logger: Logger;
@@ -50,8 +53,9 @@ const heldOwner = 'held ports';
 export function createServiceTable(options: ServiceTableOptions): ServiceTable {
   checkSettings(options);
   const content = new NodeServices(options, () => table.pid);
-  const { prefix, logger } = options;
-  const table: KeptTable = new KeptTable({ kind: serviceTableKind, owner: options, content, ...(prefix && { prefix }), logger });
+  const { prefix, nft, logger } = options;
+  const base = { kind: serviceTableKind, owner: options, content, nft, logger };
+  const table: KeptTable = new KeptTable({ ...base, ...(prefix && { prefix }) });
   return {
     set(key, service) {
       content.set(key, service);

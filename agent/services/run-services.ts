@@ -11,6 +11,7 @@ import { openRelay, relayedAddresses } from '../api-relay/open-relay.ts';
 import { parseServer } from '../api-relay/relay-keeper.ts';
 import { HealthPorts } from '../health-ports/health-ports.ts';
 import type { HostPorts } from '../host-ports/host-ports.ts';
+import type { NftProcess } from '../nft/nft-process.ts';
 import { namesAddressOf } from '../pod-network/gateway-link.ts';
 import type { ServicesGround } from '../pod-network/node-pod-network.ts';
 import { createServiceTable, type ServiceTable } from '../service-table/service-table.ts';
@@ -37,6 +38,8 @@ export interface ServicesOptions {
   /** The node's InternalIP. */
   readonly address: string;
   readonly metrics: MetricsRegistry;
+  /** Runs the transactions of all tables of this node. */
+  readonly nft: NftProcess;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called before anything else. */
@@ -62,7 +65,7 @@ const resolversKey = 'names of other nodes';
  * has told all Services, or with what was kept of them.
  */
 export async function runServices(options: ServicesOptions, signal: AbortSignal): Promise<void> {
-  const { client, nodeName, nodeDir, tag, networks, pods, ground, metrics, clock, logger } = options;
+  const { client, nodeName, nodeDir, tag, networks, pods, ground, metrics, nft, clock, logger } = options;
   const base = { clock, logger };
   const services = createInformer<Service>({
     ...{ ...base, client: client.services, name: 'services', transform: slimService, indexers: namespaceIndex },
@@ -73,7 +76,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   });
   options.onDraining(new Draining({ slices, clock }));
   const table = createServiceTable({
-    ...{ cluster: tag, node: nodeName, podRanges: ground.pods, serviceRanges: ground.services, logger },
+    ...{ cluster: tag, node: nodeName, podRanges: ground.pods, serviceRanges: ground.services, nft, logger },
     ...{ onLost: options.onLost, server: options.server === undefined ? undefined : parseServer(options.server) },
     relayed: { addresses: relayedAddresses(ground), range: ground.range },
   });

@@ -4,7 +4,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { Probe, ProbeResult } from '../../agent/net-check/dns-probe.ts';
-import { PodNetwork } from '../../agent/pod-network/pod-network.ts';
+import { netPathOf } from '../../agent/pod-network/kept-network.ts';
+import { type NetFile, PodNetwork } from '../../agent/pod-network/pod-network.ts';
 import { createShell } from '../../agent/pod-network/shell.ts';
 import { WayMeasurer } from '../../agent/pod-network/way-measurer.ts';
 import { parseAddressRange } from '../../api/meta/address-range.ts';
@@ -79,7 +80,7 @@ async function join(addresses: Record<Machine, string>, choice: 'auto' | 'vxlan'
     const [shell, warnings]: [ReturnType<typeof createShell>, string[]] = [createShell(inside(machine)), []];
     const { address, range } = of(machine);
     const common = { shell, clock: systemClock, warn: (message: string) => void warnings.push(message) };
-    const readNet = (file: string) => shell.run(`cat /proc/self/net/${file}`);
+    const readNet = (file: NetFile) => shell.run(`cat ${netPathOf(file)}`);
     const network = new PodNetwork({ ...common, owner: { dataDir: '/d', nodeName: machine }, range, address, readNet, choice });
     networks.push(network);
     await network.start();

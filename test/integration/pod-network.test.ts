@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MachineFacts, readMachine } from '../../agent/net-check/machine-facts.ts';
+import { NftProcess } from '../../agent/nft/nft-process.ts';
 import { tableOf } from '../../agent/pod-network/firewall.ts';
 import { gatewayLinkOf } from '../../agent/pod-network/gateway-link.ts';
+import { netPathOf } from '../../agent/pod-network/kept-network.ts';
 import { macOf } from '../../agent/pod-network/link-commands.ts';
 import { PodNetwork, type PodNetworkOptions } from '../../agent/pod-network/pod-network.ts';
 import { createShell } from '../../agent/pod-network/shell.ts';
@@ -41,7 +43,7 @@ function networkOf(machine: 'a' | 'b', parts: Partial<PodNetworkOptions> = {}): 
     address: addresses[machine],
     clock: systemClock,
     warn: (message) => warnings.push(message),
-    readNet: (file, pid) => shell.run(`cat /proc/${pid ?? 'self'}/net/${file}`),
+    readNet: (file, pid) => shell.run(`cat ${netPathOf(file, pid)}`),
     ...parts,
   });
 }
@@ -370,6 +372,50 @@ describe('the network of two nodes on one link', () => {
     await expect.poll(() => warnings.splice(0).join()).toContain('table');
     ending.abort();
     await guarding;
+  });
+
+  it('looks every 2 s without a process of its own where rules are in nftables, and finds at once what is gone', async () => {
+    const [clock, shell, ending] = [createFakeClock(), createShell(inMachine('a')), new AbortController()];
+    let scripts = 0;
+    const counted = { run: (script: string) => shell.run(script).finally(() => scripts++) };
+    const nft = new NftProcess({ prefix: inMachine('a') });
+    const network = networkOf('a', { clock, shell: counted, nft });
+    await network.start();
+    await network.setNeighbours([neighbourOf('b')]);
+    const guarding = network.guard(ending.signal);
+    await expect.poll(() => clock.pending).toBe(1);
+    /** How many scripts ran, and what was told. */
+    const look = async (): Promise<[number, string]> => {
+      scripts = 0;
+      await clock.advance(2_000);
+      await expect.poll(() => clock.pending).toBe(1);
+      return [scripts, warnings.splice(0).join()];
+    };
+    const table = tableOf({ dataDir: '/d', nodeName: 'a' });
+    warnings.length = 0;
+    expect([await look(), await look(), await look()]).toEqual([0, 0, 0].map((count) => [count, '']));
+    for (const [script, told] of [
+      ['iptables -D FORWARD 2', /FORWARD/],
+      ['iptables -F FORWARD; iptables -X BERTH-$TAG 2>/dev/null || iptables -F', /FORWARD/],
+      ['nft delete table ip filter', /FORWARD/],
+      [`nft delete table ip ${table}`, /table/],
+      [`nft flush table ip ${table}`, /table/],
+      ['echo 0 > /proc/sys/net/ipv4/ip_forward', /ip_forward/],
+      ['ip route del 10.118.2.0/28', /routes/],
+      ['nft flush ruleset', /table.*FORWARD/],
+    ] as const) {
+      sh('a', `TAG=$(echo ${table.replace('berth-', '')} | tr a-z A-Z); ${script}`);
+      const [, words] = await look();
+      expect(words).toMatch(told);
+      expect([script, await look()]).toEqual([script, [0, '']]);
+    }
+    // As the machine was for what follows.
+    sh('a', asDocker);
+    await network.mend();
+    ending.abort();
+    await guarding;
+    nft.close();
+    warnings.length = 0;
   });
 
   it('leads to Services once the ranges are known, without letting go of pods, and restores the way there', async () => {
