@@ -49,7 +49,7 @@ export interface KeptTableOptions {
   readonly content: TableContent;
   /** What is put before `nft`, such as `ip netns exec NAME`; nothing by default. */
   readonly prefix?: readonly string[];
-  /** Runs the transactions of other tables as well, and is closed by its owner; by default the table has one of its own. */
+  /** Serves other tables as well, and its owner closes it; by default the table has one of its own. */
   readonly nft?: NftProcess | undefined;
   readonly logger: Logger;
 }
