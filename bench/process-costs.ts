@@ -32,6 +32,16 @@ export function anonymousMegabytes(pid: number): number {
   return (Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/^RssAnon:\s+(\d+)/m)?.[1]) * 1024) / 1e6;
 }
 
+/**
+ * What a process has in memory of a file that it maps, in megabytes (10^6 bytes): pages of the file, which the kernel
+ * takes back when memory is short.
+ */
+export function mappedMegabytes(pid: number, file: string): number {
+  const mappings = readFileSync(`/proc/${pid}/smaps`, 'utf8').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
+  const own = mappings.filter((mapping) => mapping.slice(0, mapping.indexOf('\n')).endsWith(file));
+  return own.reduce((sum, mapping) => sum + (Number(mapping.match(/^Rss: +(\d+)/m)?.[1] ?? 0) * 1024) / 1e6, 0);
+}
+
 /** Linux counts in hundredths of a second for every program (USER_HZ). */
 const ticks = 100;
 
