@@ -60,21 +60,23 @@ export async function bundleProgram(folder) {
   // NODE_OPTIONS=--enable-source-maps shows the sources' lines.
   const { output } = await bundle.write({ ...written, dir: folder, cleanDir: true, chunkFileNames: '[name]-[hash].js' });
   await bundle.close();
-  output.push(...(await bundleStart(folder)));
+  output.push(...(await bundleStart(folder, { start: 'host/start.ts' })));
+  output.push(...(await bundleStart(folder, { quick: 'cli/quick/print-quickly.ts' })));
   for (const { fileName, code } of output) if (code !== undefined) narrow(join(folder, fileName));
   writeFileSync(join(folder, 'build-id'), `${idOf(folder, output)}\n`);
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
   writeFileSync(join(folder, 'third-party-licenses.txt'), licensesOf(output));
 }
 
-async function bundleStart(folder) {
+async function bundleStart(folder, input) {
   const bundle = await rolldown({
     cwd: root,
-    input: { start: 'host/start.ts', quick: 'cli/quick/print-quickly.ts' },
+    input,
     platform: 'node',
+    transform: { define: { 'process.env.BERTH_BUILD': JSON.stringify(buildOf(root)) } },
     plugins: [withoutLaterImports],
   });
-  const { output } = await bundle.write({ ...written, dir: folder, chunkFileNames: 'start-[name].js' });
+  const { output } = await bundle.write({ ...written, dir: folder, chunkFileNames: `${Object.keys(input)[0]}-[name].js` });
   await bundle.close();
   return output;
 }

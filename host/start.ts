@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { commandWord } from '../cli/program/command-word.ts';
+import { commandWord, completeCommand } from '../cli/program/command-word.ts';
+import { printCompletion } from '../cli/quick/complete-quickly.ts';
 
 type Program = typeof import('./main.ts');
 type Quick = typeof import('../cli/quick/print-quickly.ts');
@@ -18,6 +19,7 @@ export async function start(argv: readonly string[]): Promise<void> {
   const options = `${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS ?? ''}`;
   if (['server', 'agent', 'scheduler', 'controllers'].includes(word) || options.includes('--enable-source-maps'))
     return (loadFile('./berth.js') as Program).main(argv);
+  if (word === completeCommand && printCompletion(words)) return;
   if (word === 'get' && (await (loadFile('./quick.js') as Quick).printQuickly(words))) return;
   const { loadProgram } = await import('./code-cache.ts');
   const program = loadProgram(folder, 'berth.js');

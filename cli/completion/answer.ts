@@ -7,7 +7,10 @@ import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import type { Client, ConnectOptions } from '../../client/index.ts';
 import { kindsOfUsers, otherKindOf } from '../args/other-kinds.ts';
+import { fittingAnswer } from './answer-lines.ts';
+import { type KeptWords, longestMs } from './answers-cache.ts';
 import { kindsCachePath, readKindsCache, writeKindsCache } from './kinds-cache.ts';
+import { isPlainWord } from './plain-word.ts';
 import type { Candidate, Question, Wanted } from './question.ts';
 
 /** What a completion looks up outside the program. Every method gives nothing when it cannot know. */
@@ -35,25 +38,51 @@ export interface Answer {
   readonly candidates: readonly Candidate[];
   readonly glued: boolean;
   readonly files: boolean;
+  /** For the next press of the key at the same place. */
+  readonly kept?: KeptWords & { readonly forMs: number };
 }
 
 /** The words that may stand where the cursor is and begin as typed. */
 export async function answer({ wanted, current, prefix }: Question, lookup: Lookup): Promise<Answer> {
-  if (wanted.type === 'file') return { candidates: [], glued: false, files: true };
-  const { words, glued = false } = await wordsFor(wanted, current, lookup);
-  const fitting = words.filter(({ word }) => word.startsWith(current));
-  // A name follows what ends so.
-  const areTypes = fitting.length > 0 && fitting.every(({ word }) => word.endsWith('/'));
+  if (wanted.type === 'file') {
+    const kept = { words: [], glued: false, files: true, forMs: longestMs };
+    return { candidates: [], glued: false, files: true, ...(isPlainWord(current) && prefix === '' && { kept }) };
+  }
+  const { words, glued = false, isPart = false } = await wordsFor(wanted, current, lookup);
+  const fitting = fittingAnswer(words, current, glued);
+  const forMs = isPart || prefix !== '' || !isPlainWord(current) ? undefined : keptMsOf(wanted);
   return {
-    candidates: fitting.map((each) => ({ ...each, word: prefix + each.word })),
-    glued: glued || areTypes,
+    candidates: fitting.candidates.map((each) => ({ ...each, word: prefix + each.word })),
+    glued: fitting.glued,
     files: false,
+    ...(forMs !== undefined && { kept: { words, glued, files: false, forMs } }),
   };
+}
+
+/** How long names are offered that were asked for: a person presses the key again while the same line is typed. */
+const namesKeptMs = 5_000;
+
+/** How long the next press at the same place is answered with the same words; undefined: not at all. */
+function keptMsOf(wanted: Wanted): number | undefined {
+  switch (wanted.type) {
+    case 'words':
+    case 'file':
+      return longestMs;
+    case 'resource':
+      return wanted.before.length === 0 ? longestMs : namesKeptMs;
+    case 'field':
+    case 'nothing':
+      return undefined;
+    default:
+      return namesKeptMs;
+  }
 }
 
 interface Words {
   readonly words: readonly Candidate[];
   readonly glued?: boolean;
+  /** Only words for what is typed: there are others at this place. */
+  readonly isPart?: boolean;
 }
 
 async function wordsFor(wanted: Exclude<Wanted, { type: 'file' }>, current: string, lookup: Lookup): Promise<Words> {
@@ -146,7 +175,8 @@ function typeWords(current: string, offered: readonly Kind[]): Words {
   const comma = current.lastIndexOf(',') + 1;
   const [done, typed] = [current.slice(0, comma), current.slice(comma)];
   const words = offered.map((kind) => ({ word: done + kind.plural, description: kind.kind }));
-  return { words: words.some(({ word }) => word.startsWith(current)) ? words : plain(shortNames(typed, done, offered)).words };
+  if (words.some(({ word }) => word.startsWith(current))) return { words };
+  return { ...plain(shortNames(typed, done, offered)), isPart: true };
 }
 
 function shortNames(typed: string, done: string, offered: readonly Kind[]): string[] {

@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { KindInfo } from '../../api/generated/types.ts';
 import type { ConnectOptions } from '../../client/client.ts';
+import { cachePath } from './cache-path.ts';
 
 /** Which server it was: another one may come to have the same address, with an authority of its own. */
 type Server = Pick<ConnectOptions, 'address' | 'ca'>;
@@ -13,9 +12,7 @@ const keptMs = 10 * 60_000;
 
 /** `$XDG_CACHE_HOME/berth/kinds.json`, or that below `~/.cache`. */
 export function kindsCachePath(env: NodeJS.ProcessEnv = process.env): string {
-  const { XDG_CACHE_HOME: folder = '' } = env;
-  // By its specification a relative path counts as none.
-  return join(isAbsolute(folder) ? folder : join(homedir(), '.cache'), 'berth', 'kinds.json');
+  return cachePath('kinds.json', env);
 }
 
 /**

@@ -1,16 +1,17 @@
 import { createReadStream, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { maxSettingsBytes, settingsText } from '../../api/codec/settings-text.ts';
 import { privateFileProblem } from '../../api/meta/private-file.ts';
 import type { ConnectOptions } from '../client.ts';
 import { ConfigError } from './config-error.ts';
 import { type ConfigCluster, type ConfigFile, emptyConfig, parseConfig, printConfig } from './config-file.ts';
+import { configPath } from './config-path.ts';
 import type { Context } from './context.ts';
 import { readCredentials } from './context-files.ts';
 import { loadInCluster } from './in-cluster.ts';
 
 export { ConfigError } from './config-error.ts';
+export { configPath } from './config-path.ts';
 export type { Context } from './context.ts';
 
 export interface ContextSummary {
@@ -28,11 +29,6 @@ export interface NewContext {
   readonly namespace?: string;
   /** Whether it becomes the current context. */
   readonly use: boolean;
-}
-
-/** `$BERTH_CONFIG`, or `~/.berth/config`. */
-export function configPath(env: NodeJS.ProcessEnv = process.env): string {
-  return env.BERTH_CONFIG || join(homedir(), '.berth', 'config');
 }
 
 async function read(path: string): Promise<ConfigFile | undefined> {
