@@ -310,6 +310,8 @@ export class PodNetwork {
     const { shell, owner, range } = this.#options;
     this.#iptables = await findIptables(shell);
     await this.links.sweep(new Set());
+    // They end by themselves, the established ones within days.
+    await this.links.forget(range, new Set()).catch((error) => this.#options.warn(wordsOf(error)));
     await shell.run(
       [
         ...this.neighbours.removeScript(),

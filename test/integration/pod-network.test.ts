@@ -558,11 +558,18 @@ describe('the network of two nodes on one link', () => {
     expect(await network.joined([joinedOf(alsoAtA!)])).toEqual(new Set());
   });
 
-  it('leaves the machine as it was', async () => {
+  it('leaves the machine as it was, without the flows of its pods', async () => {
+    const address = '10.118.1.12';
+    const { pid } = await startAlone();
+    await networks.get('a')!.links.attach({ address, pid, mtu: 1_400 });
+    const flows = (): string => sh('a', `conntrack -L -p udp 2>/dev/null | grep -c ${address} || :`).trim();
+    execFileSync('nsenter', [`--net=/proc/${pid}/ns/net`, process.execPath, '-e', send, atB!.address, address]);
+    expect(Number(flows())).toBeGreaterThan(0);
     for (const machine of ['a', 'b'] as const) {
       await networks.get(machine)!.remove();
       expect(look(machine)).toBe(before.get(machine));
     }
+    expect(flows()).toBe('0');
   });
 });
 
