@@ -13,7 +13,7 @@ import {
   type ObjectKey,
   referenceTo,
 } from '../../client/index.ts';
-import { attemptEach, isServerFault } from '../attempt-each.ts';
+import { attemptTogether, isServerFault } from '../attempt-each.ts';
 import { type Controller, changesOf, type Source } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import type { Outage } from '../outage.ts';
@@ -218,7 +218,7 @@ class NodeLifecycleController implements Controller {
   async #unreadyPods(node: Node, signal: AbortSignal): Promise<void> {
     const { name = '' } = node.metadata ?? {};
     const { items } = await listAll(this.#options.client.pods, { fieldSelector: `spec.nodeName=${name}` }, { signal });
-    await attemptEach(items, (pod) => this.#unready(pod, node, signal));
+    await attemptTogether(items, (pod) => this.#unready(pod, node, signal));
   }
 
   async #unready(pod: Pod, node: Node, signal: AbortSignal): Promise<void> {
