@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BenchServer } from '../berth.ts';
@@ -9,6 +9,8 @@ import { cpuSeconds } from '../process-costs.ts';
 export interface LoadResult {
   readonly rate: number;
   readonly cpu: number;
+  /** Milliseconds within which 99 of 100 calls were answered, where they were wanted. */
+  readonly p99?: number;
 }
 
 /** A server that is measured. */
@@ -30,6 +32,8 @@ export interface Load {
   readonly count: number;
   /** Over Kubernetes' HTTP API: the request is a JSON body, or empty for a GET. Absent: gRPC. */
   readonly isJson?: true;
+  /** The time of each call is kept. */
+  readonly hasTimes?: true;
   /** How many are under way at once; by default 64, on 4 connections. */
   readonly atOnce?: { readonly connections: number; readonly streams: number };
 }
@@ -44,11 +48,23 @@ export async function runLoad(target: LoadTarget, load: Load): Promise<LoadResul
     const file = join(folder, 'request');
     writeFileSync(file, load.isJson ? load.request : frame(load.request));
     const before = cpuSeconds([target.pid]);
-    const rate = await h2load(target, load, file);
-    return { rate, cpu: (cpuSeconds([target.pid]) - before) / load.count };
+    const times = join(folder, 'times');
+    const rate = await h2load(target, load, file, load.hasTimes ? [`--log-file=${times}`] : []);
+    const cpu = (cpuSeconds([target.pid]) - before) / load.count;
+    return { rate, cpu, ...(load.hasTimes && { p99: p99Of(readFileSync(times, 'utf8')) }) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Of h2load's log: a line for each call, with its start, its status and its microseconds. */
+function p99Of(log: string): number {
+  const micros = log
+    .trimEnd()
+    .split('\n')
+    .map((line) => Number(line.split('\t')[2]))
+    .sort((a, b) => a - b);
+  return micros[Math.ceil(micros.length * 0.99) - 1]! / 1_000;
 }
 
 /** A gRPC message on the wire: not compressed, its length, its bytes. */
@@ -63,6 +79,7 @@ async function h2load(
   { address, token }: LoadTarget,
   { path, count, atOnce, isJson, request }: Load,
   body: string,
+  more: readonly string[],
 ): Promise<number> {
   const { connections, streams } = atOnce ?? { connections: 4, streams: 16 };
   const form = isJson
@@ -78,6 +95,7 @@ async function h2load(
     String(streams),
     ...(isJson && request.length === 0 ? [] : ['-d', body]),
     ...headers.flatMap((header) => ['-H', header]),
+    ...more,
   ];
   const child = spawn('h2load', [...args, `https://${address}${path}`], { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';

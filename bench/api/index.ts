@@ -1,6 +1,7 @@
 import type { Figure } from '../figure.ts';
 import { type Part, runParts } from '../parts.ts';
 import { benchApplies } from './applies.ts';
+import { benchBadWebhooks } from './bad-webhooks.ts';
 import { benchBulk } from './bulk.ts';
 import { benchCustomObjects } from './custom-objects.ts';
 import { benchDefinitions } from './definitions.ts';
@@ -20,6 +21,7 @@ const parts: Readonly<Record<string, Part>> = {
   bulk: benchBulk,
   applies: benchApplies,
   policies: benchPolicies,
+  'bad-webhooks': benchBadWebhooks,
   'custom-objects': benchCustomObjects,
   definitions: benchDefinitions,
   'fan-out': benchFanOut,
