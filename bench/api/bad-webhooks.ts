@@ -77,6 +77,8 @@ async function compare(bench: Bench, rule: BadRule, say: (text: string) => void)
   const middle = (of: (round: (typeof rounds)[number]) => number): number => median(rounds.map(of));
   const [before, beside] = [middle((round) => round.plain.rate), middle((round) => round.beside.rate)];
   const [p99, plainP99] = [middle((round) => round.beside.p99), middle((round) => round.plain.p99)];
+  const [cpu, plainCpu] = [middle((round) => round.beside.cpu), middle((round) => round.plain.cpu)];
+  say(`${rule.name}: ${cpu.toFixed(0)} us of the server's processor for each create; without ${plainCpu.toFixed(0)} us`);
   say(
     `${rule.name}: ${beside.toFixed(0)}/s, p99 ${p99.toFixed(1)} ms; without ${before.toFixed(0)}/s, ${plainP99.toFixed(1)} ms`,
   );
