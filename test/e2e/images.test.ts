@@ -116,6 +116,11 @@ describe('an image behind a password', () => {
 });
 
 describe('a registry that fails', () => {
+  beforeAll(async () => {
+    // Takes most of a minute, while the others stall.
+    await house.apply(pod('drips', `${open.address}/drips:1`, 'IfNotPresent'));
+  });
+
   it('in mid-pull is given up with the reason, and the pods of another start meanwhile', async () => {
     await house.apply(
       ...['a', 'b', 'c', 'd'].map((name) => pod(`stalls-${name}`, `${open.address}/stalls-${name}:1`, 'IfNotPresent')),
@@ -128,7 +133,6 @@ describe('a registry that fails', () => {
   });
 
   it('is told how far a slow one is, and the pull goes on as long as something comes', async () => {
-    await house.apply(pod('drips', `${open.address}/drips:1`, 'IfNotPresent'));
     const told = await eventually(
       'an event says how far it is',
       async () => /Pulling: Pulling image "[^"]+": (.*)/.exec(await wordsOf('drips'))?.[1],
