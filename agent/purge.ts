@@ -77,17 +77,12 @@ async function* purgeNode(dataDir: string, nodeName: string): AsyncIterable<Purg
   const docker = createDockerRuntime({ nodeName });
   try {
     const containers = await docker.runtime.list();
+    const inPods = containers.filter(({ containerName }) => containerName !== 'POD');
+    const sandboxes = containers.filter(({ containerName }) => containerName === 'POD');
     // The pods' containers before the sandboxes whose network they share.
-    const order = containers.toSorted((a, b) => Number(a.containerName === 'POD') - Number(b.containerName === 'POD'));
-    let removed = 0;
-    for (const container of order) {
-      try {
-        await docker.runtime.remove(container.id);
-        removed++;
-      } catch (error) {
-        yield { kind: 'failed', what: `container ${container.id.slice(0, 12)}: ${wordsOf(error)}` };
-      }
-    }
+    const failures = [...(await removeContainers(docker, inPods)), ...(await removeContainers(docker, sandboxes))];
+    for (const what of failures) yield { kind: 'failed', what };
+    const removed = containers.length - failures.length;
     if (removed > 0) yield { kind: 'removed', what: `${removed} containers of node ${nodeName}` };
     if (await removeNetwork(dataDir, nodeName, join(dataDir, 'node', nodeName)))
       yield { kind: 'removed', what: `the pods' network of node ${nodeName}` };
@@ -98,6 +93,25 @@ async function* purgeNode(dataDir: string, nodeName: string): AsyncIterable<Purg
   } finally {
     docker.close();
   }
+}
+
+/** The engine waits for the end of each: several at once. */
+const removedAtOnce = 4;
+
+/** Removes all that can be removed; returns what is wrong with the others. */
+async function removeContainers({ runtime }: DockerRuntime, containers: readonly { readonly id: string }[]): Promise<string[]> {
+  const queue = [...containers];
+  const failures: string[] = [];
+  const removeNext = async () => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const { id } = next;
+      await runtime.remove(id).catch((error: unknown) => {
+        failures.push(`container ${id.slice(0, 12)}: ${wordsOf(error)}`);
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: removedAtOnce }, removeNext));
+  return failures;
 }
 
 async function* removeImage({ images }: DockerRuntime, reference: string): AsyncIterable<PurgeStep> {
