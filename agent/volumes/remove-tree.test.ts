@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import {
-  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -103,7 +102,7 @@ describe('a tree that containers made', () => {
 });
 
 describe('what cannot be removed', () => {
-  it.runIf(process.getuid?.() === 0)('is what is mounted in it, which stays as it is', async () => {
+  it('is what is mounted in it, which stays as it is', async () => {
     mkdirSync(join(tree, 'a/mounted'), { recursive: true });
     execFileSync('mount', ['-t', 'tmpfs', 'berth-test', join(tree, 'a/mounted')]);
     try {
@@ -115,13 +114,5 @@ describe('what cannot be removed', () => {
     }
     await removeTree(tree);
     expect(existsSync(tree)).toBe(false);
-  });
-
-  it.runIf(process.getuid?.() !== 0)('is told with the reason of the file system', async () => {
-    mkdirSync(join(tree, 'a'), { recursive: true });
-    writeFileSync(join(tree, 'a/f'), '');
-    chmodSync(join(tree, 'a'), 0o500);
-    await expect(removeTree(tree)).rejects.toMatchObject({ code: 'EACCES' });
-    chmodSync(join(tree, 'a'), 0o700);
   });
 });
