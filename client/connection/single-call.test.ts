@@ -1,5 +1,5 @@
 import { createSecureServer } from 'node:http2';
-import { createServer, type Server as TcpServer } from 'node:net';
+import { type AddressInfo, createServer, type Server as TcpServer } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import * as grpc from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -125,6 +125,22 @@ describe('a single call', () => {
       if (server) cleanups.push(() => server.close());
       expect(await callOnce({ address: `127.0.0.1:${port}`, ca: pki.ca }, path, request, 300)).toBeUndefined();
     }
+  });
+
+  it('gives up after 2 s without a handshake, however long an answer may take', async () => {
+    const server = createServer(() => {});
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    cleanups.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const { ca } = await createTestPki();
+    expect(await callOnce({ address: `127.0.0.1:${port}`, ca }, path, request, 3_600_000)).toBeUndefined();
+  });
+
+  it('rejects when the token cannot be read', async () => {
+    const token = (): string => {
+      throw new Error('the token is gone');
+    };
+    await expect(ask(() => ({}), { token })).rejects.toThrow('the token is gone');
   });
 
   it('rejects certificates that cannot be read, as the whole client does', async () => {

@@ -26,6 +26,8 @@ const maxAnswerBytes = 12 * 1024 * 1024;
 /** Of a frame, where a side did not say otherwise; less in a request, with which headers go. */
 const maxFrameBytes = 16_384;
 const maxRequestBytes = 16_000;
+/** One that does not shake hands soon is left to the whole client, which says what it waits for. */
+const handshakeMs = 2_000;
 /** Of a gRPC message: whether it is compressed, and its length. */
 const PREFIX_BYTES = 5;
 
@@ -42,18 +44,21 @@ export async function callOnce(
   timeoutMs: number,
 ): Promise<Buffer | undefined> {
   if (request.length > maxRequestBytes) return undefined;
+  const words = opening(options, path, request, timeoutMs);
   const socket = connectTls(options.address, secureContextOf(options));
   try {
     return await new Promise<Buffer | undefined>((resolve) => {
-      const timer = setTimeout(() => resolve(undefined), timeoutMs);
+      let timer = setTimeout(() => resolve(undefined), Math.min(handshakeMs, timeoutMs));
       const end = (answer: Buffer | undefined): void => {
         clearTimeout(timer);
         resolve(answer);
       };
       // Not before: what is written earlier may reach a server whose certificate is not checked yet.
       socket.once('secureConnect', () => {
-        if (socket.alpnProtocol === 'h2') socket.write(opening(options, path, request, timeoutMs));
-        else end(undefined);
+        if (socket.alpnProtocol !== 'h2') return end(undefined);
+        clearTimeout(timer);
+        timer = setTimeout(() => resolve(undefined), timeoutMs);
+        socket.write(words);
       });
       const answer = new Answer(socket, end);
       socket.on('data', (bytes: Buffer) => answer.take(bytes));
