@@ -11,8 +11,8 @@ const windowSeconds = 60;
 const most = { cpuPercent: 10, megabytes: 400 };
 
 /**
- * What the server takes while nothing changes but heartbeats. Its memory is what is its own: the pages of the store's
- * file that it has mapped hold up to an hour of history, and are the kernel's to take back; they are told beside it.
+ * What the server takes while nothing changes but heartbeats. The pages of the store's file that it has mapped count;
+ * they hold up to an hour of history and are the kernel's to take back, so they are told beside it.
  */
 export async function steadyState({ server, writes }: WorkloadCluster, say: (text: string) => void): Promise<Figure[]> {
   await writes.quiet(5_000);
@@ -27,7 +27,8 @@ export async function steadyState({ server, writes }: WorkloadCluster, say: (tex
   if (store === 0) throw new Error('the server maps no pages of its store');
   return [
     atMost("server's processor at rest, of one core", percent, '%', most.cpuPercent),
-    atMost("server's memory at rest, without the store's pages", total - store, 'MB', most.megabytes),
+    atMost("server's memory at rest", total, 'MB', most.megabytes),
+    note("server's memory at rest, without the store's pages", total - store, 'MB'),
     note("server's anonymous memory at rest", anonymous, 'MB'),
     note("pages of the store's file", store, 'MB'),
     note('window', windowSeconds, 's'),
