@@ -34,6 +34,15 @@ interface Phase {
   readonly signal: AbortSignal | undefined;
 }
 
+/** A webhook that is meant for a request, and where in its phase it is called. */
+interface Judging {
+  readonly webhook: Webhook;
+  readonly version: string;
+  readonly phase: Phase;
+  readonly round: number;
+  readonly index: number;
+}
+
 /** The answer of a webhook that was called. */
 interface Answer {
   readonly verdict: Verdict;
@@ -72,7 +81,9 @@ export class WebhookRules implements DynamicRules {
     let { object } = attributes;
     const ask = async (webhook: Webhook, round: number): Promise<void> => {
       const at = { phase, round, index: all.indexOf(webhook) };
-      const answer = await this.#judge(webhook, { ...attributes, object }, at);
+      const seen = { ...attributes, object };
+      const version = await this.#versionFor(webhook, seen);
+      const answer = version === undefined ? undefined : await this.#judge({ webhook, version, ...at }, seen);
       if (!answer) return;
       const mutated = answer.object !== undefined && object !== undefined && !equalValues(answer.object, object);
       if (mutated) {
@@ -91,10 +102,16 @@ export class WebhookRules implements DynamicRules {
   /** The refusal that counts is the first in order, whichever comes first in time. */
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const { all } = this.#deps.validating;
-    if (all.length === 0) return;
+    const meant: Pick<Judging, 'webhook' | 'version' | 'index'>[] = [];
+    for (const [index, webhook] of all.entries()) {
+      const version = await this.#versionFor(webhook, attributes);
+      if (version !== undefined) meant.push({ webhook, version, index });
+    }
+    // Most webhooks are meant for other writes, which should not pay for what ends a call.
+    if (meant.length === 0) return;
     const ended = new AbortController();
     const phase = this.#phase(attributes, ended.signal);
-    const judged = all.map((webhook, index) => this.#judge(webhook, attributes, { phase, round: 0, index }));
+    const judged = meant.map((each) => this.#judge({ ...each, phase, round: 0 }, attributes));
     for (const each of judged) each.catch(() => {});
     try {
       for (const each of judged) await each;
@@ -109,19 +126,19 @@ export class WebhookRules implements DynamicRules {
     return { endsAt: this.#deps.now() + PHASE_MS, signal: joined };
   }
 
-  /**
-   * Calls a webhook whose rules and selectors match the request. Undefined for one that is not called, or whose failure
-   * is ignored. Throws the refusal.
-   */
-  async #judge(
-    webhook: Webhook,
-    attributes: AdmissionAttributes,
-    at: { readonly phase: Phase; readonly round: number; readonly index: number },
-  ): Promise<Answer | undefined> {
+  /** The version in which a webhook is to see the request; undefined when its rules or selectors do not match. */
+  async #versionFor(webhook: Webhook, attributes: AdmissionAttributes): Promise<string | undefined> {
     const version = matchedVersion(webhook, attributes, this.#deps.versionsOf);
     if (version === undefined || !objectMatches(webhook.objectSelector, attributes)) return undefined;
     if (!selectsAll(webhook.namespaceSelector)) await this.#deps.freshNamespaces();
-    if (!namespaceMatches(webhook.namespaceSelector, attributes, this.#deps.labelsOfNamespace)) return undefined;
+    return namespaceMatches(webhook.namespaceSelector, attributes, this.#deps.labelsOfNamespace) ? version : undefined;
+  }
+
+  /**
+   * Calls a webhook that is meant for the request. Undefined when its conditions do not hold, or its failure is
+   * ignored. Throws the refusal.
+   */
+  async #judge({ webhook, version, ...at }: Judging, attributes: AdmissionAttributes): Promise<Answer | undefined> {
     const beganAt = this.#deps.now();
     const tell = (outcome: Outcome): void => {
       const seconds = (this.#deps.now() - beganAt) / 1000;
