@@ -121,8 +121,9 @@ export function hasForward(owner: LinkOwner, pods: readonly AddressRange[], ipta
 }
 
 /**
- * Whether the table has its rules, and the engine's table the call of our chain: four transactions that change nothing.
- * One that removes a chain is refused while a rule leads there. False also where it is not known.
+ * Whether the table has its rules, and the engine's table the call of our chain: four transactions that change nothing
+ * while both are whole. One that removes a chain is refused while a rule leads there, one that creates a chain while it
+ * is there; where it is missing an empty one comes of it, which the whole check then fills. False also where nft fails.
  */
 export async function areRulesThere(nft: Pick<NftProcess, 'run'>, owner: LinkOwner): Promise<boolean> {
   const isTaken = (transaction: string): Promise<boolean> =>

@@ -43,7 +43,7 @@ async function removeFolder(path: string, handle: FileHandle, walk: Walk): Promi
     try {
       return void (await unlessGone(rmdir(path)));
     } catch (error) {
-      if (codeOf(error) !== 'ENOTEMPTY' || removed === 0) throw error;
+      if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || removed === 0) throw error;
     }
   }
 }
@@ -87,9 +87,7 @@ async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }
-
-const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);

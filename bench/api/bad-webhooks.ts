@@ -43,10 +43,10 @@ interface Bench {
 }
 
 /**
- * Creates of ConfigMaps in one namespace, 64 at once, while another user calls constantly in a namespace of its own:
- * in turn without and with something bad that judges these calls. What the server's processor does
- * for both is divided among the creates: what the bad rule costs those whom it does not judge. The other user calls so
- * many times in a second of that processor, which the creates keep busy: a slow or shared machine slows both alike.
+ * Creates ConfigMaps in one namespace, 64 at once, while another user calls constantly in a namespace of its own, in
+ * turn without and with a bad rule that judges those calls. The server's whole processor time is divided among the
+ * creates: that is what the rule costs users whom it does not judge. The other user's pace is set in calls for each
+ * second of that processor time, so that a slow or shared machine slows both alike.
  */
 export function benchBadWebhooks(say: (text: string) => void): Promise<Figure[]> {
   return withApiServer(async (server) => {

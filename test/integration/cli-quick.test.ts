@@ -68,8 +68,8 @@ describe('a plain get', () => {
   });
 
   it('is left to the whole program when the server refuses it, or is away', async () => {
-    const { cert: _cert, key: _key, ...nobody } = server.admin;
-    await upsertContext({ name: 'refused', options: { ...nobody, token: 'none' }, use: false });
+    const { cert: _cert, key: _key, ...anonymous } = server.admin;
+    await upsertContext({ name: 'refused', options: { ...anonymous, token: 'none' }, use: false });
     await upsertContext({ name: 'away', options: { ...server.admin, address: '127.0.0.1:1' }, use: false });
     for (const context of ['refused', 'away']) {
       expect(await answerQuickly(['get', 'pods', '--context', context])).toBeUndefined();
