@@ -9,7 +9,7 @@ const answered: ProbeResult = { result: 'answered' };
 const silent: ProbeResult = { result: 'silent' };
 const peer = (n: number, change: Partial<PeerFacts> = {}): PeerFacts => ({
   ...{ name: `h${n}`, address: `10.0.0.${n}`, gateway: `10.42.${n}.1`, range: parseAddressRange(`10.42.${n}.0/24`) },
-  ...{ small: answered, large: answered },
+  ...{ room: n === 3 ? 1_450 : 1_500, small: answered, large: answered },
   ...change,
 });
 const plan: NetworkPlan = {
@@ -18,7 +18,6 @@ const plan: NetworkPlan = {
     gateway: '10.42.1.1',
     gatewayLink: 'bgw1',
     mtu: 1450,
-    fullMtu: 1450,
     small: new Map(),
     neighbours: [],
   },
@@ -51,7 +50,7 @@ describe('a node', () => {
     expect(check()).toEqual({
       ...{ nodeName: 'h1', podNetwork: 'routed', podCIDR: '10.42.1.0/24', mtu: 1450, enginePods: 0 },
       peers: [
-        { nodeName: 'h2', gateway: '10.42.2.1', way: 'direct', reached: true, mtu: 1450 },
+        { nodeName: 'h2', gateway: '10.42.2.1', way: 'direct', reached: true, mtu: 1500 },
         { nodeName: 'h3', gateway: '10.42.3.1', way: 'tunnel', reached: true, mtu: 1450 },
       ],
       items: ['network', 'routes', 'firewall', 'services', 'names', 'mtu', 'nodes', 'pods'].map((name) => ({
@@ -141,7 +140,7 @@ describe('another node', () => {
 
   it('that gets small packets only is told by its name', () =>
     expect(wrong(seen({ large: silent }))).toEqual([
-      'mtu: packets of 1450 bytes, which pods send, do not get through to node h2, while small ones do',
+      'mtu: packets of 1500 bytes, which pods send, do not get through to node h2, while small ones do',
     ]));
 
   it('behind a link with a smaller MTU is told with what it is, and what there is room for', () => {
@@ -152,12 +151,14 @@ describe('another node', () => {
       "mtu: the network between this node and node h3 has an MTU of 1400: pods' packets may have 1350 bytes, not 1450",
     ]);
     expect(found.items?.find(({ ok }) => !ok)?.remedy).toMatch(/towards 10\.0\.0\.3 to 1400 and restart the agent$/);
-    expect(found.peers?.map(({ mtu }) => mtu)).toEqual([1_450, 1_350]);
+    expect(found.peers?.map(({ mtu }) => mtu)).toEqual([1_500, 1_350]);
     const measured = { ...state, plan: { ...plan, small: new Map([['h2', 1_300]]) } };
     const bare = check({ state: measured, peers: [peer(2, { large: silent }), peer(3)] });
     expect(wrong(bare)).toEqual([
-      "mtu: the network between this node and node h2 has an MTU of 1300: pods' packets may have 1300 bytes, not 1450",
+      "mtu: the network between this node and node h2 has an MTU of 1300: pods' packets may have 1300 bytes, not 1500",
     ]);
+    // Nothing is put around packets on the direct way.
+    expect(bare.items?.find(({ ok }) => !ok)?.remedy).toMatch(/towards 10\.0\.0\.2 to 1300 and restart the agent$/);
   });
 
   it('that drops damaged packets is told with the package that is missing', () => {

@@ -1,6 +1,6 @@
 import type { NetCheck, NetCheckItem, NetCheckPeer } from '../../api/generated/types.ts';
 import type { NetworkState } from '../pod-network/node-pod-network.ts';
-import { type Neighbour, tunnelOverhead, tunnelPort } from '../pod-network/node-routes.ts';
+import { type RoutedNeighbour, tunnelOverhead, tunnelPort } from '../pod-network/node-routes.ts';
 import type { NetworkPlan } from '../pod-network/pod-network.ts';
 import { offloading } from '../pod-network/way-measurer.ts';
 import type { ServiceTableStatus } from '../service-table/service-table.ts';
@@ -8,7 +8,7 @@ import { isReached, type ProbeResult } from './dns-probe.ts';
 import type { MachineFacts } from './machine-facts.ts';
 
 /** Another node with what came back from its gateway. */
-export interface PeerFacts extends Neighbour {
+export interface PeerFacts extends RoutedNeighbour {
   readonly gateway: string;
   readonly small: ProbeResult;
   /** With a packet as large as pods send; only where the small one was answered. */
@@ -86,17 +86,13 @@ function wayTo({ address, gateway }: PeerFacts, { tunnel }: NetworkPlan, { ways 
 }
 
 /**
- * What a way has room for where it is less than the machine's own interface has; undefined: as much, or not known.
+ * What a way has room for where it is less than the machine's own interface says; undefined: as much, or not known.
  * Packets beyond what a router has said are sent in fragments, so that they may be answered as well.
  */
-function roomOf(
-  { name, gateway, large }: PeerFacts,
-  { fullMtu, small }: NetworkPlan,
-  { ways }: MachineFacts,
-): number | undefined {
+function lessOf({ name, gateway, large, room }: PeerFacts, { small }: NetworkPlan, { ways }: MachineFacts): number | undefined {
   if (large === undefined) return undefined;
-  const told = ways.get(gateway)?.mtu ?? fullMtu;
-  if (told < fullMtu) return told;
+  const told = ways.get(gateway)?.mtu ?? room;
+  if (told < room) return told;
   return isReached(large) ? undefined : small.get(name);
 }
 
@@ -105,7 +101,7 @@ export function measuredOtherwise({ state: { plan }, machine, peers }: NetFacts)
   if (plan === undefined || typeof machine === 'string') return [];
   const changed = peers.filter((peer) => {
     if (peer.large === undefined) return false;
-    const isLess = roomOf(peer, plan, machine) !== undefined || !isReached(peer.large);
+    const isLess = lessOf(peer, plan, machine) !== undefined || !isReached(peer.large);
     return isLess !== plan.small.has(peer.name);
   });
   return changed.map(({ name }) => name);
@@ -113,7 +109,7 @@ export function measuredOtherwise({ state: { plan }, machine, peers }: NetFacts)
 
 const peerOf = (peer: PeerFacts, plan: NetworkPlan, machine: MachineFacts): NetCheckPeer => ({
   ...{ nodeName: peer.name, gateway: peer.gateway, way: wayTo(peer, plan, machine), reached: isReached(peer.small) },
-  ...(isReached(peer.small) && { mtu: roomOf(peer, plan, machine) ?? plan.fullMtu }),
+  ...(isReached(peer.small) && { mtu: lessOf(peer, plan, machine) ?? peer.room }),
 });
 
 function routeProblems(plan: NetworkPlan, machine: MachineFacts, peers: readonly PeerFacts[]): Problem[] {
@@ -190,19 +186,19 @@ function describe(probe: ProbeResult): string {
 
 function mtuProblems(plan: NetworkPlan, machine: MachineFacts, peers: readonly PeerFacts[]): Problem[] {
   return peers.flatMap((peer) => {
-    const { name, address, large } = peer;
-    const room = roomOf(peer, plan, machine);
+    const { name, address, large, room } = peer;
+    const less = lessOf(peer, plan, machine);
     const link = `this machine's interface towards ${address}`;
-    if (room !== undefined) {
-      const between = wayTo(peer, plan, machine) === 'tunnel' ? room + tunnelOverhead : room;
+    if (less !== undefined) {
+      const between = wayTo(peer, plan, machine) === 'tunnel' ? less + tunnelOverhead : less;
       return {
-        problem: `the network between this node and node ${name} has an MTU of ${between}: pods' packets may have ${room} bytes, not ${plan.fullMtu}`,
-        remedy: `pods are held to ${room} bytes towards it; raise the MTU of the network between, or set that of ${link} to ${room + tunnelOverhead} and restart the agent`,
+        problem: `the network between this node and node ${name} has an MTU of ${between}: pods' packets may have ${less} bytes, not ${room}`,
+        remedy: `pods are held to ${less} bytes towards it; raise the MTU of the network between, or set that of ${link} to ${between} and restart the agent`,
       };
     }
     if (large === undefined || isReached(large)) return [];
     return {
-      problem: `packets of ${plan.fullMtu} bytes, which pods send, do not get through to node ${name}, while small ones do`,
+      problem: `packets of ${room} bytes, which pods send, do not get through to node ${name}, while small ones do`,
       remedy: `the agent measures what does, within a minute; set the MTU of ${link} to what the network between both carries, and restart the agent`,
     };
   });

@@ -18,7 +18,9 @@ const pods = [
   pod('done', '172.17.0.6', {}, 'Succeeded'),
   pod('waits', '', {}, 'Pending'),
 ];
-const neighbour = (n: number) => ({ name: `h${n}`, address: `10.0.0.${n}`, range: parseAddressRange(`10.42.${n}.0/24`) });
+const neighbour = (n: number, room: number) => ({
+  ...{ name: `h${n}`, address: `10.0.0.${n}`, range: parseAddressRange(`10.42.${n}.0/24`), room },
+});
 const state: NetworkState = {
   plan: {
     ...{
@@ -26,10 +28,15 @@ const state: NetworkState = {
       gateway: '10.42.1.1',
       gatewayLink: 'bgw1',
       mtu: 1450,
-      fullMtu: 1450,
       small: new Map([['h3', 1_400]]),
     },
-    ...{ neighbours: [neighbour(3), neighbour(2)], services: [], tunnel: 'bvx1', table: 'berth-1', hasForward: 'true' },
+    ...{
+      neighbours: [neighbour(3, 1_500), neighbour(2, 1_450)],
+      services: [],
+      tunnel: 'bvx1',
+      table: 'berth-1',
+      hasForward: 'true',
+    },
   },
   ...{ why: '', domain: 'example.org', refused: [], damaged: new Set() },
 };

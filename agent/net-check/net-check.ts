@@ -7,7 +7,7 @@ import { canPublish } from '../host-ports/table-service.ts';
 import { createLimit } from '../limit.ts';
 import { gatewayAddressOf } from '../pod-network/gateway-link.ts';
 import type { NetworkState, NodePodNetwork } from '../pod-network/node-pod-network.ts';
-import type { Neighbour } from '../pod-network/node-routes.ts';
+import type { Neighbour, RoutedNeighbour } from '../pod-network/node-routes.ts';
 import type { NetworkPlan } from '../pod-network/pod-network.ts';
 import { createShell, type Shell } from '../pod-network/shell.ts';
 import { forgetLearned } from '../pod-network/way-measurer.ts';
@@ -65,7 +65,7 @@ async function look({ probe = probeResolver }: NetCheckOptions, shell: Shell, st
     limit(() => probe({ address, name, ...(packetSize !== undefined && { packetSize }) }, signal));
   // Else the kernel would go on with what a router said that is not there any more.
   if (plan.small.size > 0) await shell.run(forgetLearned).catch(() => {});
-  const [own, peers] = await Promise.all([ask(plan.gateway), Promise.all(neighbours.map((each) => peerOf(each, plan, ask)))]);
+  const [own, peers] = await Promise.all([ask(plan.gateway), Promise.all(neighbours.map((each) => peerOf(each, ask)))]);
   // Afterwards: it has what routers said to the large packets.
   return { machine: await machineOf(shell, plan, neighbours), own, peers };
 }
@@ -83,13 +83,12 @@ async function machineOf(shell: Shell, plan: NetworkPlan, neighbours: readonly N
 }
 
 async function peerOf(
-  neighbour: Neighbour,
-  { fullMtu }: NetworkPlan,
+  neighbour: RoutedNeighbour,
   ask: (address: string, packetSize?: number) => Promise<ProbeResult>,
 ): Promise<PeerFacts> {
   const gateway = gatewayAddressOf(neighbour.range);
   const small = await ask(gateway);
-  return { ...neighbour, gateway, small, ...(small.result === 'answered' && { large: await ask(gateway, fullMtu) }) };
+  return { ...neighbour, gateway, small, ...(small.result === 'answered' && { large: await ask(gateway, neighbour.room) }) };
 }
 
 /** Pods with an address that is not of the node's range. */

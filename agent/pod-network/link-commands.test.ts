@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parseAddressRange } from '../../api/meta/address-range.ts';
-import { isOurs, linkNameOf, macOf, tagOf } from './link-commands.ts';
+import { isOurs, linkNameOf, macOf, podCommands, tagOf } from './link-commands.ts';
 import { hopTo, routeCommands } from './node-routes.ts';
 
 it('gives each link a name of 15 characters that says nothing of others', () => {
@@ -11,6 +11,12 @@ it('gives each link a name of 15 characters that says nothing of others', () => 
   expect(isOurs({ ifname, ifalias: `berth ${tagOf(owner)}` }, owner)).toBe(true);
   expect(isOurs({ ifname, ifalias: `berth ${tagOf({ ...owner, nodeName: 'm' })}` }, owner)).toBe(false);
   expect(isOurs({ ifname: 'veth123', ifalias: `berth ${tagOf(owner)}` }, owner)).toBe(false);
+});
+
+it('holds what a pod sends to the room of all ways by its route, where that is less than its link has', () => {
+  const routeOf = (mtu: number) => podCommands({ address: '10.42.1.2', linkMtu: 1_500, mtu }).at(-1);
+  expect(routeOf(1_500)).toBe('route replace default via 169.254.1.1 dev eth0 src 10.42.1.2');
+  expect(routeOf(1_450)).toBe('route replace default via 169.254.1.1 dev eth0 src 10.42.1.2 mtu 1450');
 });
 
 it('computes hardware addresses that are no vendor’s', () => expect(macOf('10.42.1.2')).toBe('0a:58:0a:2a:01:02'));

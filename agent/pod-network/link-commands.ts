@@ -20,7 +20,9 @@ export interface PodLink {
   readonly address: string;
   /** A process in the pod's network namespace. */
   readonly pid: number;
-  /** In bytes. */
+  /** What the pair carries, in bytes. */
+  readonly linkMtu: number;
+  /** How large packets may be that the pod sends, in bytes. */
   readonly mtu: number;
 }
 
@@ -52,7 +54,7 @@ export function macOf(address: string): string {
  * that no ARP request is needed. `source` is the machine's address towards pods: there may be no default route
  * that says which.
  */
-export function machineCommands(owner: LinkOwner, { address, pid, mtu }: PodLink, source: string): string[] {
+export function machineCommands(owner: LinkOwner, { address, pid, linkMtu: mtu }: PodLink, source: string): string[] {
   const name = linkNameOf(owner, address);
   return [
     `link add ${name} address ${gatewayMac} mtu ${mtu} type veth peer name ${podLink} address ${macOf(address)} mtu ${mtu} netns ${pid}`,
@@ -71,14 +73,18 @@ export function reachCommands(owner: LinkOwner, address: string, source: string)
   ];
 }
 
-/** The pod's half, inside of its namespace. */
-export function podCommands({ address }: Pick<PodLink, 'address'>): string[] {
+/**
+ * The pod's half, inside of its namespace. Where a way has room for less than the link its route says so, not the link:
+ * that would drop larger packets, which arrive over other ways.
+ */
+export function podCommands({ address, mtu, linkMtu }: Omit<PodLink, 'pid'>): string[] {
+  const held = mtu < linkMtu ? ` mtu ${mtu}` : '';
   return [
     `addr replace ${address}/32 dev ${podLink}`,
     'link set dev lo up',
     `link set dev ${podLink} up`,
     `neigh replace ${gateway} lladdr ${gatewayMac} dev ${podLink} nud permanent`,
     `route replace ${gateway}/32 dev ${podLink} scope link`,
-    `route replace default via ${gateway} dev ${podLink} src ${address}`,
+    `route replace default via ${gateway} dev ${podLink} src ${address}${held}`,
   ];
 }

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import type { Probe, ProbeResult } from '../net-check/dns-probe.ts';
 import { type MeasuredWay, measureWays } from './measure-ways.ts';
 
-const way: MeasuredWay = { gateway: '10.42.2.1', isTunnelled: true };
 const tunnelMtu = 1_450;
+const way: MeasuredWay = { gateway: '10.42.2.1', isTunnelled: true, most: tunnelMtu };
 
 /** A network that answers what `passes`, and whose routers tell the kernel of `told` bytes, or nothing. */
 async function measure(passes: (probe: Required<Probe>) => ProbeResult['result'], told?: number, ways = [way]) {
@@ -13,7 +13,7 @@ async function measure(passes: (probe: Required<Probe>) => ProbeResult['result']
     return { result: passes({ packetSize: 0, port: 53, ...each }), why: '' } as ProbeResult;
   };
   const learned = async () => new Map(told === undefined ? [] : ways.map(({ gateway }) => [gateway, told] as const));
-  return { found: await measureWays({ ways, most: tunnelMtu, probe, learned }), asked: () => asked };
+  return { found: await measureWays({ ways, probe, learned }), asked: () => asked };
 }
 
 const upTo = (room: number) => (probe: Required<Probe>) => (probe.packetSize <= room ? 'answered' : 'silent');

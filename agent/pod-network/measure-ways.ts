@@ -7,12 +7,12 @@ export interface MeasuredWay {
   readonly gateway: string;
   /** Through the tunnel. */
   readonly isTunnelled: boolean;
+  /** What is hoped for: what the machine's own interface has room for. In bytes, as all sizes here. */
+  readonly most: number;
 }
 
 interface MeasureWays {
   readonly ways: readonly MeasuredWay[];
-  /** What is hoped for: what the machine's own interface has room for. In bytes, as all sizes here. */
-  readonly most: number;
   readonly probe: (probe: Probe) => Promise<ProbeResult>;
   /** What the kernel has learned from routers, by gateway; where it has not, it is absent or as much as the link's. */
   readonly learned: (gateways: readonly string[]) => Promise<ReadonlyMap<string, number>>;
@@ -36,20 +36,21 @@ const beyond = 100;
  * Asks the resolvers of other nodes with packets of several sizes that may not be fragmented. Each way takes two
  * packets where all is well, and ten where it has room for less and no router says so; 20 s at most. Never throws.
  */
-export async function measureWays({ ways, most, probe, learned }: MeasureWays): Promise<Measured[]> {
+export async function measureWays({ ways, probe, learned }: MeasureWays): Promise<Measured[]> {
   const limit = createLimit(probesAtOnce);
   const passes = async ({ gateway }: MeasuredWay, packetSize: number): Promise<boolean> =>
     isReached(await limit(() => probe({ address: gateway, name: anyName, packetSize })));
   const first = await Promise.all(
     ways.map(async (way) => {
       const small = await passes(way, 0);
-      return { way, small, large: small && (await passes(way, most)) };
+      return { way, small, large: small && (await passes(way, way.most)) };
     }),
   );
   const reached = first.filter(({ small }) => small).map(({ way }) => way.gateway);
   const known = reached.length > 0 ? await learned(reached) : new Map<string, number>();
   return Promise.all(
     first.map(async ({ way, small, large }): Promise<Measured> => {
+      const { most } = way;
       const asks = (packetSize: number) => passes(way, packetSize);
       if (small) return (await measure({ most, large, learned: known.get(way.gateway) ?? most, asks })) ?? 'silent';
       const knock = (packetSize: number) =>

@@ -17,7 +17,7 @@ function open(choice: WayChoice) {
   const owner = { dataDir: '/d', nodeName: 'h1' };
   const own = { range: parseAddressRange('10.42.1.0/24'), address: '10.0.0.1', before: [] };
   const routes = new NeighbourRoutes({ shell: { run }, owner, ...own, choice, warn: (message) => warnings.push(message) });
-  routes.mtu = 1_450;
+  routes.linkMtu = 1_500;
   /** What leads to ranges, in the order of the commands. */
   const made = () => scripts.splice(0).flatMap((script) => script.match(/(?<=^route replace ).*/gm) ?? []);
   return { routes, warnings, made, tunnel: routes.tunnel.name };
@@ -44,10 +44,49 @@ it('writes what was measured, as long as it is less, and forgets it with the nod
   expect([[...routes.small], routes.destinations]).toEqual([[['h2', 1_400]], ['10.42.2.0/24', '10.42.2.1']]);
   await routes.measured(new Map([['10.42.2.0/24', 1_400]]));
   expect(made()).toEqual([]);
-  await routes.measured(new Map([['10.42.2.0/24', 1_450]]));
+  await routes.measured(new Map([['10.42.2.0/24', 1_500]]));
   expect(made()).toEqual(['10.42.2.0/24 via 10.0.0.2 dev eth0']);
   await routes.measured(new Map([['10.42.2.0/24', 1_400]]));
   await routes.set([]);
   await routes.set([near]);
   expect([...routes.small]).toEqual([]);
+});
+
+it.each<[WayChoice, number, number]>([
+  ['auto', 1_450, 1_500],
+  ['vxlan', 1_450, 1_450],
+  ['direct', 1_500, 1_500],
+])(
+  'has with "%s" room for %d bytes before the other nodes are known, and for %d with a node on the link',
+  async (choice, before, after) => {
+    const { routes } = open(choice);
+    expect(routes.mtu).toBe(before);
+    await routes.set([near]);
+    expect(routes.mtu).toBe(after);
+  },
+);
+
+it('has room for all bytes of the link until a way leads through the tunnel, and for less where less was measured', async () => {
+  const { routes } = open('auto');
+  await routes.set([]);
+  expect(routes.mtu).toBe(1_500);
+  await routes.set([near, far]);
+  expect([routes.mtu, ...routes.neighbours.map(({ room }) => room)]).toEqual([1_450, 1_500, 1_450]);
+  await routes.measured(
+    new Map([
+      ['10.42.2.0/24', 1_470],
+      ['10.42.3.0/24', 1_450],
+    ]),
+  );
+  expect([routes.mtu, [...routes.small]]).toEqual([1_450, [['h2', 1_470]]]);
+  await routes.set([near]);
+  expect(routes.mtu).toBe(1_470);
+});
+
+it('has less room where a node moved behind a router', async () => {
+  const { routes, made, tunnel } = open('auto');
+  await routes.set([near]);
+  made();
+  await routes.set([{ ...near, address: far.address }]);
+  expect([made(), routes.mtu]).toEqual([[`10.42.2.0/24 via 10.42.2.0 dev ${tunnel} onlink`], 1_450]);
 });

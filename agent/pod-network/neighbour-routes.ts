@@ -5,10 +5,12 @@ import { type LinkOwner, tagOf } from './link-commands.ts';
 import {
   hopTo,
   type Neighbour,
+  type RoutedNeighbour,
   routeCommands,
   type Tunnel,
   tunnelCommands,
   tunnelId,
+  tunnelOverhead,
   tunnelPort,
   type Way,
 } from './node-routes.ts';
@@ -44,10 +46,12 @@ export class NeighbourRoutes {
   /** Ranges that a route leads to, with what it was made of; undefined where that is not known. */
   readonly #routed = new Map<string, Made | undefined>();
   readonly #ways = new Map<string, Way['way']>();
-  /** What was measured to be less than `mtu`, by range, in bytes. */
+  /** What was measured to be less than the way's room, by range, in bytes. */
   readonly #small = new Map<string, number>();
   readonly #uplinks = new Set<string>();
-  #mtu = 0;
+  #linkMtu = 0;
+  /** Whether the other nodes are known: before that, some may be behind a router. */
+  #isSet = false;
   #last: Promise<void> = Promise.resolve();
 
   constructor(options: NeighbourRoutesOptions) {
@@ -56,21 +60,29 @@ export class NeighbourRoutes {
     this.tunnel = { name: `bvx${tagOf(options.owner)}`, id: tunnelId, port: tunnelPort, local: options.address };
   }
 
-  get neighbours(): readonly Neighbour[] {
-    return this.#neighbours;
+  get neighbours(): readonly RoutedNeighbour[] {
+    return this.#neighbours.map((each) => ({ ...each, room: this.#roomOf(this.isTunnelled(each)) }));
   }
 
-  /** What pods' packets have room for on every way, if nothing else was measured. In bytes. */
-  set mtu(mtu: number) {
-    this.#mtu = mtu;
+  /** What the machine's own interface carries, in bytes. */
+  set linkMtu(mtu: number) {
+    this.#linkMtu = mtu;
+  }
+
+  /** What packets have room for on every way, tunnels and what was measured included. In bytes. */
+  get mtu(): number {
+    const { choice } = this.#options;
+    const isKnown = this.#isSet || choice === 'direct';
+    const rooms = this.neighbours.map(({ room }) => room);
+    return Math.min(this.#roomOf(choice === 'vxlan' || !isKnown), ...rooms, ...this.small.values());
   }
 
   /** The ways that carry less, by the node's name. */
   get small(): ReadonlyMap<string, number> {
     return new Map(
-      this.#neighbours.flatMap(({ name, range }) => {
+      this.neighbours.flatMap(({ name, range, room }) => {
         const mtu = this.#small.get(range.text);
-        return mtu === undefined || mtu >= this.#mtu ? [] : [[name, mtu]];
+        return mtu === undefined || mtu >= room ? [] : [[name, mtu]];
       }),
     );
   }
@@ -99,12 +111,14 @@ export class NeighbourRoutes {
   async set(neighbours: readonly Neighbour[]): Promise<void> {
     this.#neighbours = neighbours;
     await this.#inTurn();
+    this.#isSet = true;
   }
 
   /** Takes over what was measured, by range: each way carries packets of that many bytes at most. */
   async measured(mtus: ReadonlyMap<string, number>): Promise<void> {
+    const rooms = new Map(this.neighbours.map(({ range, room }) => [range.text, room]));
     for (const [range, mtu] of mtus) {
-      if (mtu < this.#mtu && this.#routed.has(range)) this.#small.set(range, mtu);
+      if (mtu < (rooms.get(range) ?? 0) && this.#routed.has(range)) this.#small.set(range, mtu);
       else this.#small.delete(range);
     }
     await this.#inTurn();
@@ -186,11 +200,16 @@ export class NeighbourRoutes {
     return hop === undefined || hop.via !== undefined ? tunnel : { way: 'direct', ...hop };
   }
 
+  #roomOf(isTunnelled: boolean): number {
+    return isTunnelled ? this.#linkMtu - tunnelOverhead : this.#linkMtu;
+  }
+
   async #ensureTunnel(): Promise<void> {
     const { name } = this.tunnel;
-    const commands = tunnelCommands(this.tunnel, this.#options.range, this.#mtu);
+    const mtu = this.#roomOf(true);
+    const commands = tunnelCommands(this.tunnel, this.#options.range, mtu);
     // One that an agent before made, perhaps when the machine's interface was another.
-    const adapt = `ip link set dev ${name} mtu ${this.#mtu}; ip link set dev ${name} type vxlan df inherit || :`;
+    const adapt = `ip link set dev ${name} mtu ${mtu}; ip link set dev ${name} type vxlan df inherit || :`;
     const made = `if ip link show dev ${name} >/dev/null 2>&1; then ${adapt}; else\n${feed('ip -batch -', commands)}\nfi`;
     await this.#options.shell.run(made);
   }

@@ -116,7 +116,7 @@ export class NodePodNetwork implements RoutedNetwork {
     const network = this.#network;
     if (network === undefined) throw new Error(this.#why);
     await this.#options.gate.admit(address, pod);
-    await network.links.attach({ address, pid, mtu: network.mtu });
+    await network.links.attach({ address, pid, ...network.sizes });
   }
 
   async release(address: string, holder: string): Promise<void> {
@@ -237,7 +237,7 @@ export class NodePodNetwork implements RoutedNetwork {
     const { logger, clock, shell = createShell() } = this.#options;
     const { neighbours: routes } = network;
     const warn = (message: string) => logger.warn({}, message);
-    this.#measurer = new WayMeasurer({ shell, routes, most: () => network.fullMtu, clock, warn });
+    this.#measurer = new WayMeasurer({ shell, routes, clock, warn });
     return this.#measurer.run(signal);
   }
 

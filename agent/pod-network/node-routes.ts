@@ -10,6 +10,12 @@ export interface Neighbour {
   readonly range: AddressRange;
 }
 
+/** Another node, and the way to its pods. */
+export interface RoutedNeighbour extends Neighbour {
+  /** What packets have room for there if no less was measured, in bytes. */
+  readonly room: number;
+}
+
 export interface Tunnel {
   readonly name: string;
   /** The VXLAN network identifier. */

@@ -20,7 +20,7 @@ import { gatewayAddressOf, gatewayLinkOf, gatewayScript, removeServiceRoute, ser
 import { type LinkOwner, podLink } from './link-commands.ts';
 import { closeLoopbackScript, openLoopbackScript, parseOpened } from './loopback.ts';
 import { NeighbourRoutes, type WayChoice } from './neighbour-routes.ts';
-import { type Neighbour, tunnelOverhead } from './node-routes.ts';
+import type { Neighbour, RoutedNeighbour } from './node-routes.ts';
 import { PodLinks } from './pod-links.ts';
 import { neededPrograms } from './programs.ts';
 import { feed, type Shell } from './shell.ts';
@@ -72,13 +72,11 @@ export interface NetworkPlan {
   readonly range: string;
   readonly gateway: string;
   readonly gatewayLink: string;
-  /** What pods' interfaces carry at most; less than `fullMtu` where a way to another node has room for less. */
+  /** What packets of new pods have at most: what every way to another node has room for. In bytes. */
   readonly mtu: number;
-  /** What the machine's own interface has room for. */
-  readonly fullMtu: number;
   /** What was measured on ways that have room for less, by the node's name. */
   readonly small: ReadonlyMap<string, number>;
-  readonly neighbours: readonly Neighbour[];
+  readonly neighbours: readonly RoutedNeighbour[];
   readonly services: readonly string[];
   /** The link of the tunnel to other nodes, whether it is there or not. */
   readonly tunnel: string;
@@ -111,7 +109,7 @@ export class PodNetwork {
   #cluster: ClusterRanges;
   /** The machine's own links to other nodes whose setting was changed, which `remove` takes back. */
   readonly #opened: Set<string>;
-  #uplinkMtu = leastMtu;
+  #linkMtu = leastMtu;
   #iptables = 'iptables';
   /** Undefined where the engine's rules are none of nftables. */
   #nft: Pick<NftProcess, 'run'> | undefined;
@@ -129,14 +127,9 @@ export class PodNetwork {
     this.links = new PodLinks({ shell: options.shell, owner: options.owner, source: sourceOf(options) });
   }
 
-  /** What a pod's interface carries at most: what every way to another node has room for. In bytes. */
-  get mtu(): number {
-    return Math.min(this.fullMtu, ...this.neighbours.small.values());
-  }
-
-  /** The same, as far as the machine's own interface says. */
-  get fullMtu(): number {
-    return this.#uplinkMtu - tunnelOverhead;
+  /** How large packets of a new pod may be, in bytes: those that it sends, and those that its interface carries. */
+  get sizes(): { readonly mtu: number; readonly linkMtu: number } {
+    return { mtu: this.neighbours.mtu, linkMtu: this.#linkMtu };
   }
 
   /** Makes what all pods need. Throws an Error that says what the machine lacks, or what is in the way. */
@@ -149,8 +142,8 @@ export class PodNetwork {
         `the pods' network needs ${missing.map(({ name, of }) => `${name} (package ${of})`).join(', ')}: install it`,
       );
     await requireFreeRange(this.#ground, range, 'pods', this.#cluster);
-    this.#uplinkMtu = Math.max(leastMtu, await readUplinkMtu(shell, this.#options.address));
-    this.neighbours.mtu = this.fullMtu;
+    this.#linkMtu = Math.max(leastMtu, await readUplinkMtu(shell, this.#options.address));
+    this.neighbours.linkMtu = this.#linkMtu;
     this.#iptables = await findIptables(shell);
     this.#nft = (await isOfNftables(shell, this.#iptables)) ? this.#options.nft : undefined;
     await this.#writeTable();
@@ -173,9 +166,12 @@ export class PodNetwork {
   get plan(): NetworkPlan {
     const { owner, range } = this.#options;
     return {
-      ...{ range: range.text, gateway: this.gateway, gatewayLink: gatewayLinkOf(owner), mtu: this.mtu },
-      ...{ fullMtu: this.fullMtu, small: this.neighbours.small },
-      ...{ neighbours: this.neighbours.neighbours, services: this.#cluster.services.map(({ text }) => text) },
+      ...{ range: range.text, gateway: this.gateway, gatewayLink: gatewayLinkOf(owner), mtu: this.neighbours.mtu },
+      ...{
+        small: this.neighbours.small,
+        neighbours: this.neighbours.neighbours,
+        services: this.#cluster.services.map(({ text }) => text),
+      },
       ...{
         tunnel: this.neighbours.tunnel.name,
         table: tableOf(owner),

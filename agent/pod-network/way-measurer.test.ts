@@ -11,19 +11,22 @@ const neighbour = (n: number): Neighbour => ({
 
 type Answer = (probe: Probe, scripts: readonly string[]) => ProbeResult['result'];
 
-function start(neighbours: readonly Neighbour[], answer: Answer, printed = '') {
+function start(known: readonly Neighbour[], answer: Answer, printed = '') {
   const [clock, ending] = [createFakeClock(), new AbortController()];
   const [warnings, scripts, probes]: [string[], string[], Probe[]] = [[], [], []];
   let small: ReadonlyMap<string, number> = new Map();
+  let room = 1_450;
   const routes = {
-    neighbours,
+    get neighbours() {
+      return known.map((each) => ({ ...each, room }));
+    },
     isTunnelled: () => true,
     tunnel: { name: 'bvx1', id: 1, port: 1, local: '' },
     get small() {
       return small;
     },
     measured: async (mtus: ReadonlyMap<string, number>) => {
-      const byName = neighbours.map(({ name, range }) => [name, mtus.get(range.text) ?? 1_450] as const);
+      const byName = known.map(({ name, range }) => [name, mtus.get(range.text) ?? 1_450] as const);
       small = new Map(byName.filter(([, mtu]) => mtu < 1_450));
     },
   };
@@ -38,13 +41,19 @@ function start(neighbours: readonly Neighbour[], answer: Answer, printed = '') {
     return { result: answer(each, scripts), why: '' } as ProbeResult;
   };
   const warn = (message: string) => void warnings.push(message);
-  const measurer = new WayMeasurer({ shell, routes, most: () => 1_450, clock, warn, probe });
+  const measurer = new WayMeasurer({ shell, routes, clock, warn, probe });
   const running = measurer.run(ending.signal);
   const stop = (): Promise<void> => {
     ending.abort();
     return running;
   };
-  return { ...{ clock, measurer, warnings, scripts, probes, stop }, small: () => small };
+  return {
+    ...{ clock, measurer, warnings, scripts, probes, stop },
+    small: () => small,
+    takeWay: (of: number): void => {
+      room = of;
+    },
+  };
 }
 
 const room = ({ packetSize = 0 }: Probe) => (packetSize <= 1_350 ? 'answered' : 'silent');
@@ -61,6 +70,15 @@ it('measures a way when it is new, every five minutes, and when it is told to', 
   await clock.advance(0);
   expect(probes).toHaveLength(6);
   expect(scripts.some((script) => script.includes('flush'))).toBe(false);
+  await stop();
+});
+
+it('measures a way again, with packets of its size, when it is another', async () => {
+  const { clock, probes, stop, takeWay } = start([neighbour(2)], () => 'answered');
+  await clock.advance(2_000);
+  takeWay(1_500);
+  await clock.advance(2_000);
+  expect(probes.map(({ packetSize }) => packetSize)).toEqual([0, 1_450, 0, 1_500]);
   await stop();
 });
 

@@ -4,14 +4,12 @@ import { wordsOf } from '../words-of.ts';
 import { gatewayAddressOf } from './gateway-link.ts';
 import { type Measured, measureWays } from './measure-ways.ts';
 import type { NeighbourRoutes } from './neighbour-routes.ts';
-import type { Neighbour } from './node-routes.ts';
+import type { RoutedNeighbour } from './node-routes.ts';
 import { feed, type Shell } from './shell.ts';
 
 export interface WayMeasurerOptions {
   readonly shell: Shell;
   readonly routes: Pick<NeighbourRoutes, 'neighbours' | 'isTunnelled' | 'measured' | 'small' | 'tunnel'>;
-  /** What the machine's own interface has room for, in bytes. */
-  readonly most: () => number;
   readonly clock: Clock;
   readonly warn: (message: string) => void;
   readonly probe?: (probe: Probe, signal: AbortSignal) => Promise<ProbeResult>;
@@ -20,6 +18,8 @@ export interface WayMeasurerOptions {
 interface Seen {
   readonly at: number;
   readonly address: string;
+  /** What it had room for at most: another way has another. */
+  readonly room: number;
   readonly isKnown: boolean;
 }
 
@@ -74,7 +74,7 @@ export class WayMeasurer {
   }
 
   async #round(signal: AbortSignal): Promise<void> {
-    const { routes, shell, most, clock, probe = probeResolver } = this.#options;
+    const { routes, shell, clock, probe = probeResolver } = this.#options;
     const all = routes.neighbours;
     const names = new Set(all.map(({ name }) => name));
     for (const name of this.#seen.keys()) if (!names.has(name)) this.#seen.delete(name);
@@ -84,27 +84,28 @@ export class WayMeasurer {
     // The kernel would go on with what a router said that is not there any more.
     if (due.some(({ name }) => routes.small.has(name))) await shell.run(forgetLearned);
     const found = await measureWays({
-      ways: due.map((each) => ({ gateway: gatewayAddressOf(each.range), isTunnelled: routes.isTunnelled(each) })),
-      most: most(),
+      ways: due.map((each) => ({
+        ...{ gateway: gatewayAddressOf(each.range), isTunnelled: routes.isTunnelled(each), most: each.room },
+      })),
       probe: (each) => probe(each, signal),
       learned: async (gateways) => parseLearned(await shell.run(learnedScript(gateways))),
     });
     if (signal.aborted) return;
     const at = clock.now();
-    for (const [index, { name, address }] of due.entries())
-      this.#seen.set(name, { at, address, isKnown: typeof found[index] === 'object' });
+    for (const [index, { name, address, room }] of due.entries())
+      this.#seen.set(name, { at, address, room, isKnown: typeof found[index] === 'object' });
     await this.#takeSizes(due, found);
     await this.#takeDamage(due, found);
   }
 
-  #isDue({ name, address }: Neighbour): boolean {
+  #isDue({ name, address, room }: RoutedNeighbour): boolean {
     const seen = this.#seen.get(name);
-    if (seen === undefined || seen.address !== address) return true;
+    if (seen === undefined || seen.address !== address || seen.room !== room) return true;
     return Math.abs(this.#options.clock.now() - seen.at) >= (seen.isKnown ? againMs : silentMs);
   }
 
-  async #takeSizes(due: readonly Neighbour[], found: readonly Measured[]): Promise<void> {
-    const { routes, most, warn } = this.#options;
+  async #takeSizes(due: readonly RoutedNeighbour[], found: readonly Measured[]): Promise<void> {
+    const { routes, warn } = this.#options;
     const mtus = new Map(
       due.flatMap(({ range }, index): [string, number][] => {
         const each = found[index];
@@ -113,12 +114,14 @@ export class WayMeasurer {
     );
     const before = routes.small;
     await routes.measured(mtus);
-    for (const [name, mtu] of routes.small)
-      if (before.get(name) !== mtu)
-        warn(`packets to pods of node ${name} have room for ${mtu} bytes, not for ${most()}: pods are told so`);
+    for (const { name, room } of routes.neighbours) {
+      const mtu = routes.small.get(name);
+      if (mtu !== undefined && before.get(name) !== mtu)
+        warn(`packets to pods of node ${name} have room for ${mtu} bytes, not for ${room}: pods are told so`);
+    }
   }
 
-  async #takeDamage(due: readonly Neighbour[], found: readonly Measured[]): Promise<void> {
+  async #takeDamage(due: readonly RoutedNeighbour[], found: readonly Measured[]): Promise<void> {
     const { routes, shell, warn } = this.#options;
     const damaged = due.filter((_, index) => found[index] === 'damaged').map(({ name }) => name);
     for (const [index, { name }] of due.entries()) if (typeof found[index] === 'object') this.#damaged.delete(name);

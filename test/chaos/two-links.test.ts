@@ -128,7 +128,8 @@ it('a smaller MTU of the router is told with its number, and new pods are held t
     return code === 1 && told.test(stdout) && /^h1 +routed .* 1350 failed /m.test(stdout) ? true : undefined;
   });
   addresses.set('late', await start(podOn('h1', 'late')));
-  expect(await inPod('late', 'cat /sys/class/net/eth0/mtu')).toBe('1350');
+  const pid = "$(docker inspect --format '{{.State.Pid}}' $(docker ps -q --filter label=io.berth.pod.name=late | head -1))";
+  expect(await must('h1', `nsenter --net=/proc/${pid}/ns/net ip route show default`)).toMatch(/ mtu 1350$/);
   await arrivesWhole();
   expect(await fetchBy('late', 'on-h2')).toBe(digests.get('on-h2'));
   await cluster.router('ip link set link2 mtu 1500');

@@ -87,7 +87,7 @@ async function join(addresses: Record<Machine, string>, choice: 'auto' | 'vxlan'
     await network.setNeighbours([of(other)]);
     await start(machine, process.execPath, '-e', resolver, network.gateway);
     const probe = await probeFrom(machine);
-    const measurer = new WayMeasurer({ ...common, routes: network.neighbours, most: () => network.fullMtu, probe });
+    const measurer = new WayMeasurer({ ...common, routes: network.neighbours, probe });
     return { network, measurer, warnings };
   };
   const [a, b] = await Promise.all([joined('a', 'b'), joined('b', 'a')]);
@@ -119,6 +119,7 @@ afterEach(async () => {
   ending = new AbortController();
   for (const child of started.splice(0)) child.kill('SIGKILL');
   for (const network of networks.splice(0)) await network.remove();
+  sh('w', 'ip link delete wire 2>/dev/null || :');
 });
 afterAll(() => {
   for (const name of [...machines, 'r', 'w']) execFileSync('ip', ['netns', 'delete', namespaceOf(name)]);
@@ -135,7 +136,7 @@ it('a router with a smaller MTU is found, with and without its word, and forgott
   await expect
     .poll(() => warnings)
     .toEqual(['packets to pods of node b have room for 1350 bytes, not for 1450: pods are told so']);
-  expect(network.plan.fullMtu).toBe(1_450);
+  expect(network.plan.neighbours[0]?.room).toBe(1_450);
 
   sh('r', 'ip link set to-b mtu 1500');
   measurer.again(['b']);
@@ -181,4 +182,84 @@ it('a network card that leaves checksums inside of the tunnel unfinished is foun
   expect(await probe({ address: '10.118.2.1', name: 'a', packetSize: 1_450 })).toEqual({ result: 'answered' });
   expect(lost()).toBe(before);
   expect(a.measurer.damaged.size + b.measurer.damaged.size).toBe(0);
+}, 60_000);
+
+/** A pod of a machine: the address, and what is put before a command inside of it. */
+async function startPod(machine: Machine, { network }: Joined): Promise<{ address: string; words: readonly string[] }> {
+  const child = await start(machine, 'unshare', '--net', 'sh', '-c', 'echo up; exec sleep 600');
+  const pid = child.pid!;
+  const address = network.pool.take(String(pid));
+  await network.links.attach({ address, pid, ...network.sizes });
+  return { address, words: [`--net=/proc/${pid}/ns/net`] };
+}
+
+/** Sends back all that it gets, over TCP and over UDP. */
+const echo = `require('net').createServer((s)=>s.on('error',()=>{}).pipe(s)).listen(80,()=>console.log('up'));
+const u=require('dgram').createSocket('udp4');u.on('message',(m,{port,address})=>u.send(m,port,address));u.bind(80)`;
+/** For each line, a number of bytes: how many of them came back, whole, over one TCP connection. */
+const overTcp = `const s=require('net').connect(80,process.argv[1],()=>console.log('up'));let [sent,back]=[Buffer.alloc(0),[]];
+s.on('data',(d)=>{back.push(d);const all=Buffer.concat(back);if(all.length>=sent.length)console.log(all.equals(sent)?all.length:'damaged')});
+process.stdin.on('data',(n)=>{sent=require('crypto').randomBytes(+n);back=[];s.write(sent)})`;
+/** For each line, a number of bytes: what became of a datagram of that many. */
+const overUdp = `const s=require('dgram').createSocket('udp4');s.connect(80,process.argv[1],()=>console.log('up'));let t;
+const say=(w)=>{clearTimeout(t);console.log(w)};s.on('error',(e)=>say(e.code));s.on('message',(m)=>say('back '+m.length));process.stdin.on('data',(n)=>{t=setTimeout(say,1000,'lost');s.send(Buffer.alloc(+n))})`;
+
+/** A client in a pod, that says what came back of so many bytes. */
+async function clientIn(pod: { words: readonly string[] }, program: string, address: string) {
+  const child = spawn('nsenter', [...pod.words, process.execPath, '-e', program, address], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  started.push(child);
+  const lines = createInterface(child.stdout!)[Symbol.asyncIterator]();
+  expect((await lines.next()).value).toBe('up');
+  return async (bytes: number): Promise<string> => {
+    child.stdin!.write(String(bytes));
+    return (await lines.next()).value as string;
+  };
+}
+
+/** The datagram that fills a packet of 1,500 bytes. */
+const fullDatagram = 1_472;
+const megabyte = 1_000_000;
+
+it("pods' packets fill the link where the way is direct, and go on when it turns into a tunnel", async () => {
+  sh('r', 'ip link set to-b mtu 1500');
+  // The wire of the shared link, without a card's faults.
+  sh('w', 'ip link add wire type bridge; ip link set wire up; for each in to-a to-b; do ip link set $each master wire; done');
+  const { a, b } = await join({ a: '10.119.3.1', b: '10.119.3.2' }, 'auto');
+  expect(a.network.sizes).toEqual({ mtu: 1_500, linkMtu: 1_500 });
+  // Each learns by itself what there is room for.
+  const [from, other, to] = [await startPod('a', a), await startPod('a', a), await startPod('b', b)];
+  const server = spawn('nsenter', [...to.words, process.execPath, '-e', echo], { stdio: ['ignore', 'pipe', 'inherit'] });
+  started.push(server);
+  await once(server.stdout!, 'data');
+  const [tcp, udp] = [await clientIn(from, overTcp, to.address), await clientIn(other, overUdp, to.address)];
+  const sizeOf = (): number => {
+    const sizes = execFileSync('nsenter', [...from.words, 'ss', '-tiHn'], { encoding: 'utf8' });
+    return Number(/ mss:(\d+)/.exec(sizes)?.[1]);
+  };
+  expect([await tcp(megabyte), await udp(fullDatagram), sizeOf()]).toEqual([String(megabyte), `back ${fullDatagram}`, 1_448]);
+
+  // The link between both is gone: from here on there is a router.
+  for (const [machine, target, router] of [
+    ['a', '10.119.3.2', '10.119.1.254'],
+    ['b', '10.119.3.1', '10.119.2.254'],
+  ] as const)
+    sh(machine, `ip route add ${target}/32 via ${router}`);
+  sh('r', 'ip route add 10.119.3.1 via 10.119.1.1; ip route add 10.119.3.2 via 10.119.2.1');
+  for (const { network } of [a, b]) await network.neighbours.restore();
+  expect(sh('a', 'ip route show 10.118.2.0/28')).toMatch(/dev bvx/);
+
+  expect([await tcp(megabyte), sizeOf()]).toEqual([String(megabyte), 1_398]);
+  // The first one is lost, and the sender is told why; then the first answer. From there on they go in fragments.
+  const datagrams = [await udp(fullDatagram), await udp(fullDatagram), await udp(fullDatagram)];
+  expect(datagrams).toEqual(['EMSGSIZE', 'lost', `back ${fullDatagram}`]);
+  expect(await udp(60_000)).toBe('back 60000');
+  // A pod that starts now knows it before its first packet.
+  const late = await startPod('a', a);
+  const route = execFileSync('nsenter', [...late.words, 'ip', 'route', 'show', 'default'], { encoding: 'utf8' });
+  expect(route).toContain(' mtu 1450');
+  // The answerer, which was there before, learns it for each that it answers.
+  const sent = await clientIn(late, overUdp, to.address);
+  expect([await sent(fullDatagram), await sent(fullDatagram)]).toEqual(['lost', `back ${fullDatagram}`]);
 }, 60_000);

@@ -85,7 +85,7 @@ async function startPod(network: PodNetwork): Promise<TestPod> {
   const child = await startAlone();
   const { pid } = child;
   const address = network.pool.take(String(pid));
-  await network.links.attach({ address, pid, mtu: network.mtu });
+  await network.links.attach({ address, pid, ...network.sizes });
   return { pid, address, process: child };
 }
 
@@ -517,7 +517,7 @@ describe('the network of two nodes on one link', () => {
     const address = '10.118.1.12';
     const attach = async () => {
       const { pid } = await startAlone();
-      await network.links.attach({ address, pid, mtu: 1_400 });
+      await network.links.attach({ address, pid, mtu: 1_400, linkMtu: 1_400 });
       return { pid };
     };
     const flows = (): string => sh('a', `conntrack -L -p udp 2>/dev/null | grep -c ${address} || :`).trim();
@@ -546,7 +546,7 @@ describe('the network of two nodes on one link', () => {
     // Restarted: the link is there, and the process has another namespace.
     expect(await network.joined([{ address: atA!.address, pid: (await startAlone()).pid }])).toEqual(new Set());
     expect(await network.joined([joinedOf(atA!), { ...joinedOf(atA!), address: '10.118.1.9' }])).toEqual(new Set([atA!.address]));
-    await network.links.attach({ address: atA!.address, pid: alsoAtA!.pid, mtu: 1_400 }).then(
+    await network.links.attach({ address: atA!.address, pid: alsoAtA!.pid, mtu: 1_400, linkMtu: 1_400 }).then(
       () => expect.fail('a pod has one eth0'),
       (error: Error) => expect(error.message).toMatch(/eth0|exist/i),
     );
@@ -561,7 +561,7 @@ describe('the network of two nodes on one link', () => {
   it('leaves the machine as it was, without the flows of its pods', async () => {
     const address = '10.118.1.12';
     const { pid } = await startAlone();
-    await networks.get('a')!.links.attach({ address, pid, mtu: 1_400 });
+    await networks.get('a')!.links.attach({ address, pid, mtu: 1_400, linkMtu: 1_400 });
     const flows = (): string => sh('a', `conntrack -L -p udp 2>/dev/null | grep -c ${address} || :`).trim();
     execFileSync('nsenter', [`--net=/proc/${pid}/ns/net`, process.execPath, '-e', send, atB!.address, address]);
     expect(Number(flows())).toBeGreaterThan(0);
