@@ -1,20 +1,17 @@
 import { badRequest } from '../../api/errors/index.ts';
-import type { Json } from '../../api/meta/merge-patch.ts';
-import { parseJson } from './decode.ts';
 
 /** JSON is read a hundred times as fast. How long YAML of this size takes depends on its tokens, which are bounded. */
 const MAX_YAML_BYTES = 256 * 1024;
 /** Of the same as JSON, in which what is referred to stands as often as it is. */
 const MAX_JSON_BYTES = 4 * 1024 * 1024;
 
-/** Reads one document of YAML, or JSON, which is YAML, too; `what` names it in errors. Throws BAD_REQUEST. */
-export async function readYaml(bytes: Uint8Array, what: string): Promise<Json> {
-  return isJson(bytes, what) ? (parseJson(bytes, what) as Json) : ((await readOne(bytes, what, false)) as Json);
-}
-
-/** The same as a text of JSON, in which a member that stands in the document twice does, too. */
-export async function yamlToJson(bytes: Uint8Array, what: string): Promise<Uint8Array> {
-  return isJson(bytes, what) ? bytes : Buffer.from((await readOne(bytes, what, true)) as string);
+/**
+ * One document of YAML as a text of JSON. With `keepsDuplicates` a member that stands in the document twice does so in
+ * the text, too; without, it is refused. JSON, which is YAML as well, is given back unread. `what` names the document in
+ * errors. Throws BAD_REQUEST.
+ */
+export async function yamlToJson(bytes: Uint8Array, what: string, { keepsDuplicates = true } = {}): Promise<Uint8Array> {
+  return isJson(bytes, what) ? bytes : Buffer.from(await readOne(bytes, what, keepsDuplicates));
 }
 
 function isJson(bytes: Uint8Array, what: string): boolean {
@@ -23,7 +20,7 @@ function isJson(bytes: Uint8Array, what: string): boolean {
   return first === 0x7b;
 }
 
-async function readOne(bytes: Uint8Array, what: string, keepsDuplicates: boolean): Promise<unknown> {
+async function readOne(bytes: Uint8Array, what: string, keepsDuplicates: boolean): Promise<string> {
   if (bytes.length > MAX_YAML_BYTES)
     throw badRequest(`the ${what} has ${bytes.length} bytes of YAML, more than ${MAX_YAML_BYTES}: send it as JSON`);
   const [{ parseDocuments, readDocument }, { yamlExcess }] = await Promise.all([
@@ -39,9 +36,10 @@ async function readOne(bytes: Uint8Array, what: string, keepsDuplicates: boolean
     throw badRequest(`the ${what} holds ${documents.length} documents: send one object at a time`);
   const read = readDocument(document, { keepsDuplicates });
   if (read.kind === 'value') {
-    if (typeof read.value === 'string' && read.value.length > MAX_JSON_BYTES)
+    const json = keepsDuplicates ? (read.value as string) : JSON.stringify(read.value);
+    if (json.length > MAX_JSON_BYTES)
       throw badRequest(`the ${what} is larger than ${MAX_JSON_BYTES} bytes where its aliases are written out`);
-    return read.value;
+    return json;
   }
   const [{ place, path, reason } = { place: { line: 1 }, path: '', reason: 'it is no YAML' }] = read.problems;
   throw badRequest(`cannot read the ${what} as YAML: line ${place.line}: ${path ? `${path}: ` : ''}${reason}`);

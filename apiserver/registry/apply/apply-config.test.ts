@@ -4,14 +4,16 @@ import type { Kind } from '../../../api/kinds/kind.ts';
 import type { JsonObject } from '../../../api/meta/merge-patch.ts';
 import type { KindStore } from '../kind-store.ts';
 import { serverContext } from '../server-context.ts';
-import { readConfig } from './apply-config.ts';
+import type { WriteContext } from '../write-context.ts';
+import { type Config, readConfig } from './apply-config.ts';
 
 const at = { namespace: 'default', name: 'web' };
-async function read(text: string, name = 'Pod'): Promise<JsonObject> {
+function readAll(text: string, name = 'Pod', fieldValidation?: WriteContext['fieldValidation']): Promise<Config> {
   const kind = kindNamed(name as 'Pod') as Kind;
   const store = { kind, subject: (object: object) => ({ kind: name, ...object }) } as unknown as KindStore;
-  return (await readConfig({ kind, store, at }, Buffer.from(text), serverContext)).document;
+  return readConfig({ kind, store, at }, Buffer.from(text), { ...serverContext, fieldValidation });
 }
+const read = async (text: string, name?: string): Promise<JsonObject> => (await readAll(text, name)).document;
 const head = 'apiVersion: v1\nkind: Pod\n';
 
 describe('the configuration of an apply', () => {
@@ -31,6 +33,22 @@ describe('the configuration of an apply', () => {
     const sent = { ...event, firstTimestamp: '2026-01-01T01:00:00+01:00' };
     const stored = await read(JSON.stringify(sent), 'Event');
     expect(stored).toEqual({ ...event, metadata: at, firstTimestamp: '2026-01-01T00:00:00Z' });
+  });
+
+  it.each(['Strict', 'Warn', 'Ignore'] as const)('may be YAML with objects in braces, validated as %s', async (validation) => {
+    const text = `${head}metadata: { name: web }\nspec: { containers: [{ name: a, image: "b: c" }] }\n`;
+    const { document, warnings } = await readAll(text, 'Pod', validation);
+    expect(document.spec).toEqual({ containers: [{ name: 'a', image: 'b: c' }] });
+    expect(warnings).toEqual([]);
+  });
+
+  it('is YAML with a field twice for a client that asks for warnings, or for none', async () => {
+    const text = `${head}spec: { hostNetwork: true, hostNetwork: false, containers: [] }\n`;
+    const { document, warnings } = await readAll(text, 'Pod', 'Warn');
+    expect(document.spec).toEqual({ hostNetwork: false, containers: [] });
+    expect(warnings).toEqual(['duplicate field "spec.hostNetwork"']);
+    expect((await readAll(text, 'Pod', 'Ignore')).warnings).toEqual([]);
+    await expect(readAll(text, 'Pod', 'Strict')).rejects.toThrow('spec.hostNetwork');
   });
 
   it.each([

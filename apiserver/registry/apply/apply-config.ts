@@ -5,11 +5,11 @@ import type { Kind } from '../../../api/kinds/kind.ts';
 import { equalValues } from '../../../api/meta/equal.ts';
 import { isJsonObject, type Json, type JsonObject, setMember } from '../../../api/meta/merge-patch.ts';
 import type { AnyObject } from '../any-object.ts';
-import { duplicatesIn } from '../decode.ts';
+import { duplicatesIn, parseJson } from '../decode.ts';
 import { checkJsonElements } from '../kind-bounds.ts';
 import type { KindStore, ObjectName } from '../kind-store.ts';
 import { leftOutWarnings, pruneSent } from '../prune.ts';
-import { readYaml } from '../read-yaml.ts';
+import { yamlToJson } from '../read-yaml.ts';
 import { asStored, servedKind } from '../store-version.ts';
 import type { WriteContext } from '../write-context.ts';
 
@@ -32,12 +32,13 @@ export async function readConfig(
   bytes: Uint8Array,
   context: WriteContext,
 ): Promise<Config> {
-  const sent = await readYaml(bytes, 'configuration');
+  const text = await yamlToJson(bytes, 'configuration', { keepsDuplicates: context.fieldValidation !== undefined });
+  const sent = parseJson(text, 'configuration') as Json;
   if (!isJsonObject(sent)) throw badRequest('cannot apply: the configuration is an object with apiVersion, kind and metadata');
   checkHead(kind, sent);
   const document = withName(sent, at);
   checkJsonElements(kind, document, store.subject(at));
-  const twice = duplicatesIn(bytes, sent, context);
+  const twice = duplicatesIn(text, sent, context);
   if (twice.length > 0 && context.fieldValidation === 'Strict') throw undecodable(kind, document, twice);
   const object = readTyped(kind, document);
   const told = leftOutWarnings(twice, context.fieldValidation);
