@@ -47,7 +47,8 @@ export function tooManyAt(field: string, count: number, most: number): FieldViol
 /** A value as JSON; of lists and objects no more is written out than is shown. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return shortened(JSON.stringify(value.slice(0, SHOWN_CHARACTERS + 1)), SHOWN_CHARACTERS);
-  if (typeof value !== 'object' || value === null) return String(value);
+  if (value === null) return '"null"';
+  if (typeof value !== 'object') return String(value);
   if (Array.isArray(value)) return value.length > 20 ? '"array"' : shownPart(value);
   return Object.keys(value).length > 20 ? '"object"' : shownPart(value);
 }

@@ -30,6 +30,15 @@ it('says what is wrong with several fields once each', () => {
   expect(details?.causes).toHaveLength(3);
 });
 
+it("has Kubernetes' word for no path where an object is wrong as a whole", () => {
+  const violation = { field: '', description: 'Invalid value: "null": not checked', reason: 'FieldValueInvalid' };
+  const { message, details } = statusOf(invalid({ kind: 'Deployment', name: 'web' }, [violation]), about);
+  expect(message).toBe('Deployment.apps "web" is invalid: <nil>: Invalid value: "null": not checked');
+  expect(details?.causes).toEqual([
+    { reason: 'FieldValueInvalid', message: 'Invalid value: "null": not checked', field: '<nil>' },
+  ]);
+});
+
 it('gives reasons of Kubernetes alone: one of Berth is a cause', () => {
   const error = new ApiError('FAILED_PRECONDITION', 'RangeFull', 'no address is left');
   expect(statusOf(error)).toMatchObject({

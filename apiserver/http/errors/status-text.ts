@@ -94,7 +94,10 @@ function accessText({ user, verb, resource, subresource, group, namespace, why }
 }
 
 function violationsText(violations: readonly FieldViolation[]): string {
-  const all = violations.map((each) => (each.field === '' ? violationText(each) : `${each.field}: ${violationText(each)}`));
+  const all = violations.map((each) => {
+    const field = fieldText(each);
+    return field === '' ? violationText(each) : `${field}: ${violationText(each)}`;
+  });
   return all.length === 1 ? all[0]! : `[${[...new Set(all)].join(', ')}]`;
 }
 
@@ -118,6 +121,11 @@ export function violationText({ reason, description, value, detail }: FieldViola
   return [beginning, value, detail].filter((part) => part !== undefined && part !== '').join(': ');
 }
 
+/** The path of a field; an object as a whole has Kubernetes' word for no path. */
+const fieldText = ({ reason, field }: FieldViolation): string => (field === '' && beginnings[reason] ? '<nil>' : field);
+
 /** The path of a field; that of a conflict of managers begins with a point. */
-export const causeField = ({ reason, field }: FieldViolation): string =>
-  reason === FIELD_MANAGER_CONFLICT && field !== '' ? `.${field}` : field;
+export const causeField = (violation: FieldViolation): string => {
+  const { reason, field } = violation;
+  return reason === FIELD_MANAGER_CONFLICT && field !== '' ? `.${field}` : fieldText(violation);
+};
