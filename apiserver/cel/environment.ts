@@ -4,6 +4,7 @@ import { compileNode } from './code.ts';
 import { Scope, UnsupportedExpression } from './frame.ts';
 import { LIBRARIES } from './functions/index.ts';
 import { checkHasFully, MACRO_SIGNATURES, nodesOf } from './macro-types.ts';
+import { compilePattern } from './patterns.ts';
 import type { Value } from './values.ts';
 
 /** Characters of an expression. */
@@ -142,11 +143,36 @@ function parseAndCheck(environment: Environment, source: string): { ast: ASTNode
     checkHasFully(parsed.ast);
     const { valid, type, error } = parsed.check();
     if (!valid || type === undefined) throw error ?? new ExpressionError('the expression has no type');
+    checkPatterns(parsed.ast);
     return { ast: parsed.ast, type };
   } catch (error) {
     if (error instanceof ExpressionError) throw error;
     throw new ExpressionError(reasonOf(error), { cause: error });
   }
+}
+
+/** As in Kubernetes a regular expression that is written out is compiled with the expression that it stands in. */
+function checkPatterns(ast: ASTNode): void {
+  for (const node of nodesOf(ast)) {
+    const pattern = patternIn(node);
+    if (pattern === undefined) continue;
+    try {
+      compilePattern(pattern);
+    } catch (error) {
+      if (error instanceof RangeError)
+        throw new ExpressionError(`invalid regular expression: ${error.message}`, { cause: error });
+      throw error;
+    }
+  }
+}
+
+const PATTERN_FUNCTIONS: ReadonlySet<string> = new Set(['matches', 'find', 'findAll']);
+
+/** The regular expression of text.matches('a'), or of matches(text, 'a'); undefined where it is computed. */
+function patternIn(node: ASTNode): string | undefined {
+  if ((node.op !== 'call' && node.op !== 'rcall') || !PATTERN_FUNCTIONS.has(node.args[0])) return undefined;
+  const pattern = node.op === 'call' ? node.args[1][1] : node.args[2][0];
+  return pattern?.op === 'value' && typeof pattern.args === 'string' ? pattern.args : undefined;
 }
 
 /** The parser's message in the words of Kubernetes' compiler, with where in the expression it is wrong. */
