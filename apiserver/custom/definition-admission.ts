@@ -3,6 +3,7 @@ import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '
 import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { groupOf, resourceOf } from '../../api/kinds/identity.ts';
 import { isKind } from '../../api/kinds/index.ts';
+import type { Kind } from '../../api/kinds/kind.ts';
 import type { Json } from '../../api/meta/merge-patch.ts';
 import type { Admission } from '../admission/admission.ts';
 import { loadSchemaEngine } from './schema-engine.ts';
@@ -14,7 +15,7 @@ export type DefinitionReader = (name: string) => Promise<CustomResourceDefinitio
 export function definitionRules(readDefinition: DefinitionReader): Admission {
   return {
     async create(kind, object) {
-      if (isKind(kind, 'CustomResourceDefinition')) return checkSchemas(object, undefined);
+      if (isKind(kind, 'CustomResourceDefinition')) return checkSchemas(kind, object, undefined);
       if (!isCustom(kind)) return;
       const name = resourceOf(kind);
       const definition = await readDefinition(name);
@@ -25,12 +26,16 @@ export function definitionRules(readDefinition: DefinitionReader): Admission {
       throw failedPrecondition('KindTerminating', why, subject, { of: 'text', message, reason: 'MethodNotAllowed' });
     },
     async update(kind, next, previous) {
-      if (isKind(kind, 'CustomResourceDefinition')) await checkSchemas(next, previous);
+      if (isKind(kind, 'CustomResourceDefinition')) await checkSchemas(kind, next, previous);
     },
   };
 }
 
-async function checkSchemas(next: CustomResourceDefinition, previous: CustomResourceDefinition | undefined): Promise<void> {
+async function checkSchemas(
+  kind: Kind,
+  next: CustomResourceDefinition,
+  previous: CustomResourceDefinition | undefined,
+): Promise<void> {
   const { compileSchema } = await loadSchemaEngine();
   const rules = { count: 0 };
   const schemas = (next.spec?.versions ?? []).flatMap((version, i) => {
@@ -47,7 +52,9 @@ async function checkSchemas(next: CustomResourceDefinition, previous: CustomReso
   const found = schemas.flatMap(({ raw, options }) =>
     options.isStored ? [] : (compileSchema(readSchema(raw), options).violations ?? []),
   );
-  if (found.length > 0) throw invalid({ kind: 'CustomResourceDefinition', name: next.metadata?.name ?? '' }, found);
+  if (found.length === 0) return;
+  // All at once: validation comes later, and would find the rest only when these are mended.
+  throw invalid({ kind: 'CustomResourceDefinition', name: next.metadata?.name ?? '' }, [...kind.validate(next), ...found]);
 }
 
 /** Whether a version had the same schema before. */

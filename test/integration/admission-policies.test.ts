@@ -218,6 +218,30 @@ describe('a ValidatingAdmissionPolicy', () => {
     });
   });
 
+  it('with several mistakes is refused with all of them at once', async () => {
+    const validations: JsonObject[] = [{ expression: '' }, { expression: 'object.x ==', reason: 'Nothing' }, { message: 'only' }];
+    const refused = enforce({ validations, variables: [{ name: 'a-b', expression: '1' }] });
+    const { violations } = (await refused.catch((error) => error)) as { violations: { field: string; description: string }[] };
+    expect(violations.map(({ field }) => field).sort()).toEqual([
+      'spec.validations[0].expression',
+      'spec.validations[1].expression',
+      'spec.validations[1].reason',
+      'spec.validations[2].expression',
+      'spec.variables[0].name',
+    ]);
+    expect(violations.find(({ field }) => field === 'spec.validations[0].expression')?.description).toBe('is required');
+  });
+
+  it('names the variable that fails', async () => {
+    await enforce({
+      variables: [{ name: 'most', expression: 'int(object.data.most)' }],
+      validations: [{ expression: 'variables.most < 5' }],
+    });
+    await expect(create(map('v1', { most: 'many' }))).rejects.toMatchObject(
+      refusal(`expression 'variables.most < 5' resulted in error: composited variable "most" fails to evaluate:`),
+    );
+  });
+
   it('does not judge policies themselves, so that a wrong one can be taken away', async () => {
     const everything = { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*'] };
     await enforce({ matchConstraints: { resourceRules: [everything] }, validations: [{ expression: 'false' }] });

@@ -59,6 +59,12 @@ describe('a CustomResourceDefinition', () => {
     });
   });
 
+  it('with a wrong name and a wrong schema is refused with both at once', async () => {
+    const wrong = definitionOf({ metadata: { name: 'others.stable.example.com' }, schema: { type: 'string' } });
+    const refused = server.client.objects.create('CustomResourceDefinition', wrong);
+    await expect(refused).rejects.toThrow(/metadata\.name.*spec\.versions\[0\]\.schema\.openAPIV3Schema\.type/s);
+  });
+
   it('whose names another one has is not served until that one is gone', async () => {
     const other = definitionOf({ metadata: { name: 'tabs.stable.example.com' }, names: { plural: 'tabs', kind: 'Tab' } });
     await server.client.objects.create('CustomResourceDefinition', other);

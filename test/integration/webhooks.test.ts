@@ -358,6 +358,25 @@ describe('mutating webhooks', () => {
   });
 });
 
+it('a condition that fails forbids the request without a call, unless failures are ignored or another one is false', async () => {
+  const matchConditions = [{ name: 'mine', expression: "object.data.missing == 'x'" }];
+  const { path, name } = await register('Validating', () => ({ allowed: false }), { matchConditions });
+  await expect(create('failing')).rejects.toMatchObject({
+    code: 'PERMISSION_DENIED',
+    reason: 'Forbidden',
+    message: `configmaps "failing" is forbidden: admission webhook "${name}": match condition "mine": expression 'object.data.missing == 'x'' resulted in error: no such key: data`,
+  });
+  const [kind, configuration] = made.at(-1)!;
+  const read = (await server.client.objects.get(kind, { name: configuration })) as { webhooks?: JsonObject[] };
+  const change = (more: JsonObject) =>
+    server.client.objects.patch(kind, { name: configuration }, { webhooks: [{ ...read.webhooks![0], ...more }] });
+  await change({ failurePolicy: 'Ignore' });
+  await create('failing');
+  await change({ matchConditions: [...matchConditions, { name: 'no', expression: 'false' }] });
+  await create('failing-too');
+  expect(hooks.asked(path)).toEqual([]);
+});
+
 it('conditions that do not compile are refused with the configuration', async () => {
   const refusal = register('Validating', allow, { matchConditions: [{ name: 'a', expression: 'object.' }] });
   const wrong = { message: expect.stringContaining('webhooks[0].matchConditions[0].expression') };

@@ -46,7 +46,7 @@ class Compiling {
   readonly violations: FieldViolation[] = [];
   weight = 0;
 
-  /** `what` is the name of the expression, for people. */
+  /** `what` is the name of the expression, for people. An empty one is the validation's to refuse. */
   compile(
     compiler: ExpressionCompiler,
     { path, what }: { readonly path: string; readonly what: string },
@@ -54,6 +54,7 @@ class Compiling {
     expected?: readonly string[],
   ): Expression | undefined {
     this.weight += source.length;
+    if (source.trim() === '') return undefined;
     try {
       return compiler.compile(source, expected);
     } catch (error) {

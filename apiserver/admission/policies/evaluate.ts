@@ -107,8 +107,9 @@ class PolicyVariables extends MapValue {
       return value;
     } catch (error) {
       if (!(error instanceof EvaluationError)) throw error;
-      this.#known.set(name, error);
-      throw new CelError(error.message);
+      const named = new EvaluationError(`composited variable "${name}" fails to evaluate: ${error.message}`, { cause: error });
+      this.#known.set(name, named);
+      throw new CelError(named.message);
     }
   }
 }

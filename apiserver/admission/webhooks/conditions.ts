@@ -5,7 +5,7 @@ import type { Admission } from '../admission.ts';
 import type { Named } from '../policies/compile-policy.ts';
 import type { Inputs } from '../policies/evaluate.ts';
 import { loadPolicyEngine } from '../policies/load-engine.ts';
-import { WebhookFailure } from './review.ts';
+import { ConditionFailure } from './review.ts';
 
 /** Steps that all conditions of a webhook may take for one request. */
 const STEPS = 1_000_000;
@@ -24,7 +24,7 @@ export class Conditions {
   }
 
   /**
-   * Whether all are true of a request. Throws WebhookFailure for one that fails, unless another one is false: then the
+   * Whether all are true of a request. Throws ConditionFailure for one that fails, unless another one is false: then the
    * answer is known.
    */
   async hold(inputs: Inputs): Promise<boolean> {
@@ -32,12 +32,12 @@ export class Conditions {
     this.#compiled ??= engine.compileMatchConditions('matchConditions', this.#given);
     const { conditions, violations } = this.#compiled;
     const [wrong] = violations;
-    if (wrong) throw new WebhookFailure(`${wrong.field}: ${wrong.description}`);
+    if (wrong) throw new ConditionFailure(`${wrong.field}: ${wrong.description}`);
     try {
       return engine.conditionsHold(conditions, { inputs, namespaceObject: null, budget: engine.newBudget(STEPS) });
     } catch (error) {
       if (!(error instanceof engine.EvaluationError)) throw error;
-      throw new WebhookFailure(error.message, { cause: error });
+      throw new ConditionFailure(error.message, { cause: error });
     }
   }
 }

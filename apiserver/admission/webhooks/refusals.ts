@@ -1,4 +1,6 @@
-import { ApiError, type ErrorCode, type ErrorReason } from '../../../api/errors/index.ts';
+import { ApiError, type ErrorCode, type ErrorReason, objectForbidden } from '../../../api/errors/index.ts';
+import { resourceOf } from '../../../api/kinds/identity.ts';
+import type { AdmissionAttributes } from '../dynamic.ts';
 import type { Verdict } from './review.ts';
 
 /** gRPC's codes and Kubernetes' reasons for the HTTP statuses that a webhook may refuse with. */
@@ -29,6 +31,11 @@ export function denied(webhook: string, { message, httpCode, reason }: Verdict):
 /** A webhook could not be asked, or gave no usable answer, and its failure policy is "Fail". */
 export function failed(webhook: string, failure: Error): ApiError {
   return new ApiError('INTERNAL', 'InternalError', `failed calling webhook "${webhook}": ${failure.message}`, { cause: failure });
+}
+
+/** A match condition fails, and the failure policy is "Fail": as in Kubernetes the request is forbidden, not tried again. */
+export function unjudged(webhook: string, failure: Error, { kind, name }: Pick<AdmissionAttributes, 'kind' | 'name'>): ApiError {
+  return objectForbidden(resourceOf(kind), name, `admission webhook "${webhook}": ${failure.message}`);
 }
 
 /** A webhook does more than to answer, also for a dry run. */

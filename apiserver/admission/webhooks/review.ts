@@ -22,6 +22,9 @@ export class WebhookFailure extends Error {
   override readonly name = 'WebhookFailure';
 }
 
+/** Whether a webhook is to be called cannot be told: a match condition fails. */
+export class ConditionFailure extends WebhookFailure {}
+
 const VERSION = 'admission.k8s.io/v1';
 const KIND = 'AdmissionReview';
 const MOST_WARNINGS = 10;

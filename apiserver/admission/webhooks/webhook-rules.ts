@@ -8,8 +8,8 @@ import { type NamespaceLabels, namespaceMatches, objectMatches, selectsAll } fro
 import { formIn, fromVersion, inVersion, RequestObjects } from '../matching/request.ts';
 import { matchedVersion, type ServedVersions } from '../matching/rules.ts';
 import { patchedObject } from './patch.ts';
-import { denied, failed, notForDryRun } from './refusals.ts';
-import { readReview, reviewText, type Verdict, WebhookFailure } from './review.ts';
+import { denied, failed, notForDryRun, unjudged } from './refusals.ts';
+import { ConditionFailure, readReview, reviewText, type Verdict, WebhookFailure } from './review.ts';
 import type { Outcome, WebhookMeter } from './webhook-metrics.ts';
 import type { Webhook } from './webhook-table.ts';
 
@@ -157,7 +157,8 @@ export class WebhookRules implements DynamicRules {
     } catch (error) {
       if (!(error instanceof WebhookFailure)) throw error;
       tell(webhook.isIgnoredOnFailure ? 'ignored' : 'failed');
-      if (!webhook.isIgnoredOnFailure) throw failed(webhook.name, error);
+      if (!webhook.isIgnoredOnFailure)
+        throw error instanceof ConditionFailure ? unjudged(webhook.name, error, attributes) : failed(webhook.name, error);
       annotate(`failed-open.${annotationKey(webhook, at)}`, webhook.name);
       return undefined;
     }
