@@ -1,4 +1,5 @@
 import { ApiError, type ErrorParts, type ErrorReason, type ErrorSubject, type FieldViolation } from './api-error.ts';
+import { violationLine } from './violations.ts';
 
 function named(subject: ErrorSubject): string {
   const kind = (subject.kind ?? 'object').toLowerCase();
@@ -57,7 +58,7 @@ export function unmetPrecondition(subject: ErrorSubject, { field, wanted, found 
 
 /** The object breaks rules; all of them are listed. */
 export function invalid(subject: ErrorSubject, violations: readonly FieldViolation[], parts?: ErrorParts): ApiError {
-  const list = violations.map(({ field, description }) => (field === '' ? description : `${field}: ${description}`)).join('; ');
+  const list = violations.map(violationLine).join('; ');
   return new ApiError('INVALID_ARGUMENT', 'Invalid', `${named(subject)} is invalid: ${list}`, { subject, violations, parts });
 }
 

@@ -15,6 +15,11 @@ export function shortened(text: string, most = SHOWN_CHARACTERS): string {
   return text.length > most ? `${text.slice(0, most)}...` : text;
 }
 
+/** A violation with the path of its field; one of the object as a whole has none. */
+export function violationLine({ field, description }: Pick<FieldViolation, 'field' | 'description'>): string {
+  return field === '' ? description : `${field}: ${description}`;
+}
+
 /** The field must be given. */
 export function required(field: string, why?: string): FieldViolation {
   return { field, description: why ? `is required: ${why}` : 'is required', reason: 'FieldValueRequired', detail: why ?? '' };

@@ -7,8 +7,8 @@ const MAX_JSON_BYTES = 4 * 1024 * 1024;
 
 /**
  * One document of YAML as a text of JSON. With `keepsDuplicates` a member that stands in the document twice does so in
- * the text, too; without, it is refused. JSON, which is YAML as well, is given back unread. `what` names the document in
- * errors. Throws BAD_REQUEST.
+ * the text, too; without, it is refused. JSON, which is YAML as well, is given back unread. Errors name the document
+ * by `what`. Throws BAD_REQUEST.
  */
 export async function yamlToJson(bytes: Uint8Array, what: string, { keepsDuplicates = true } = {}): Promise<Uint8Array> {
   return isJson(bytes, what) ? bytes : Buffer.from(await readOne(bytes, what, keepsDuplicates));

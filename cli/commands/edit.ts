@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { asApiError } from '../../api/errors/index.ts';
+import { asApiError, violationLine } from '../../api/errors/index.ts';
 import type { JsonObject } from '../../client/index.ts';
 import { checkSubresource } from '../args/subresource.ts';
 import type { EditProblem } from '../edit/edited-text.ts';
@@ -115,7 +115,7 @@ async function trySave(session: Session, { before, flags, ...target }: Edited, t
     const violations = asApiError(error)?.violations ?? [];
     if (violations.length === 0) throw error;
     return {
-      problems: violations.map(({ field, description }) => ({ line: edited.locate(field), text: `${field}: ${description}` })),
+      problems: violations.map((violation) => ({ line: edited.locate(violation.field), text: violationLine(violation) })),
     };
   }
 }

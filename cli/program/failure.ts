@@ -1,4 +1,4 @@
-import { asApiError } from '../../api/errors/index.ts';
+import { asApiError, violationLine } from '../../api/errors/index.ts';
 
 /**
  * Ends the program with this exit code, after the message (if any) was printed.
@@ -19,7 +19,7 @@ export function describeFailure(error: unknown): string {
   if (api === undefined) return error instanceof Error ? error.message : String(error);
   if (api.violations.length > 1) {
     const head = api.message.split(': ')[0] ?? api.message;
-    return [`${head}:`, ...api.violations.map((violation) => `  ${violation.field}: ${violation.description}`)].join('\n');
+    return [`${head}:`, ...api.violations.map((violation) => `  ${violationLine(violation)}`)].join('\n');
   }
   // What went wrong stands in the log of the server, under this name.
   const { code, requestId, message } = api;

@@ -33,7 +33,7 @@ export function failed(webhook: string, failure: Error): ApiError {
   return new ApiError('INTERNAL', 'InternalError', `failed calling webhook "${webhook}": ${failure.message}`, { cause: failure });
 }
 
-/** A match condition fails, and the failure policy is "Fail": as in Kubernetes the request is forbidden, not tried again. */
+/** A match condition fails, and the failure policy is "Fail": as in Kubernetes that forbids the request. */
 export function unjudged(webhook: string, failure: Error, { kind, name }: Pick<AdmissionAttributes, 'kind' | 'name'>): ApiError {
   return objectForbidden(resourceOf(kind), name, `admission webhook "${webhook}": ${failure.message}`);
 }
