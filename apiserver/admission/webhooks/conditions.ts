@@ -24,8 +24,8 @@ export class Conditions {
   }
 
   /**
-   * Whether all are true of a request. Throws ConditionFailure for one that fails, unless another one is false: then the
-   * answer is known.
+   * Whether all are true of a request. Throws ConditionFailure for one that fails, unless another one is false: then
+   * the answer is known.
    */
   async hold(inputs: Inputs): Promise<boolean> {
     const engine = await loadPolicyEngine();
