@@ -6,6 +6,7 @@ import { ConnectionBounds, type ListenerLimits } from './connections/connection-
 import type { Keepalive } from './connections/keepalive.ts';
 import type { TlsOptions } from './connections/tls.ts';
 import { type HttpListener, type HttpListenerOptions, openHttpListener } from './http/listener/http-listener.ts';
+import { openLocalSocket } from './local-socket.ts';
 import type { ServerPki } from './pki/pki.ts';
 import type { ApiServer } from './rpc/api-server.ts';
 import { ListenerCredentials } from './rpc/listener/credentials.ts';
@@ -29,6 +30,8 @@ interface ListenersInput {
   readonly tls?: Partial<TlsOptions> | undefined;
   readonly listenerLimits?: Partial<ListenerLimits> | undefined;
   readonly keepalive?: Keepalive | undefined;
+  /** Holds the socket for commands of this user. */
+  readonly dataDir: string;
   readonly listen: string;
   readonly kubernetesListen?: string | undefined;
   readonly kubernetesMayLack?: boolean | undefined;
@@ -62,6 +65,7 @@ export async function openListeners(input: ListenersInput, signal: AbortSignal):
   const port = await listener.open(at);
   const address = `${at.slice(0, at.lastIndexOf(':'))}:${port}`;
   log.info({ address }, 'the API server is listening');
+  await openLocalSocket(listener, { dataDir: input.dataDir, address, log });
   const openBesides = async (): Promise<boolean> => {
     const besides = await listenBesides(address, advertise);
     if (besides === undefined) return false;

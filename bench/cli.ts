@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { localSocketPath } from '../api/meta/local-socket.ts';
 import { upsertContext } from '../client/index.ts';
 import { launcher, startServer } from './berth.ts';
 import { atMost, type Figure, median, note, seconds } from './figure.ts';
@@ -62,7 +63,8 @@ export async function benchCli(say: (text: string) => void): Promise<Figure[]> {
   const server = await startServer();
   try {
     const config = join(folder, 'config');
-    await upsertContext({ name: 'bench', options: server.admin, use: true }, config);
+    const socket = localSocketPath(server.dataDir, server.admin.address);
+    await upsertContext({ name: 'bench', options: server.admin, socket, use: true }, config);
     for (let index = 0; index < pods; index++) {
       const metadata = { name: `pod-${index}`, namespace: 'default' };
       await server.client.pods.create({ metadata, spec: { containers: [{ name: 'main', image: 'none' }] } });

@@ -31,7 +31,7 @@ const written = { format: 'cjs', comments: { legal: true, annotation: false, jsd
 
 /**
  * Writes berth.js, verify-child.js, names-worker.js and what they share into `folder`, which is emptied first, and
- * start.js and quick.js, which share nothing with them: each file costs a short command some time. What only some
+ * start.js and quick-HASH.js, which share nothing with them: each file costs a short command some time. What only some
  * commands need (the server, the agent) stands in files of its own, which a dynamic import loads.
  */
 export async function bundleProgram(folder) {
@@ -60,23 +60,29 @@ export async function bundleProgram(folder) {
   // NODE_OPTIONS=--enable-source-maps shows the sources' lines.
   const { output } = await bundle.write({ ...written, dir: folder, cleanDir: true, chunkFileNames: '[name]-[hash].js' });
   await bundle.close();
-  output.push(...(await bundleStart(folder, { start: 'host/start.ts' })));
-  output.push(...(await bundleStart(folder, { quick: 'cli/quick/print-quickly.ts' })));
+  const [quick, ...besides] = await bundleStart(folder, { quick: 'cli/quick/print-quickly.ts' }, 'quick-[hash].js');
+  const name = { 'process.env.BERTH_QUICK_FILE': JSON.stringify(quick.fileName) };
+  output.push(quick, ...besides, ...(await bundleStart(folder, { start: 'host/start.ts' }, '[name].js', name)));
   for (const { fileName, code } of output) if (code !== undefined) narrow(join(folder, fileName));
   writeFileSync(join(folder, 'build-id'), `${idOf(folder, output)}\n`);
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
   writeFileSync(join(folder, 'third-party-licenses.txt'), licensesOf(output));
 }
 
-async function bundleStart(folder, input) {
+async function bundleStart(folder, input, entryFileNames, define = {}) {
   const bundle = await rolldown({
     cwd: root,
     input,
     platform: 'node',
-    transform: { define: { 'process.env.BERTH_BUILD': JSON.stringify(buildOf(root)) } },
+    transform: { define: { 'process.env.BERTH_BUILD': JSON.stringify(buildOf(root)), ...define } },
     plugins: [withoutLaterImports],
   });
-  const { output } = await bundle.write({ ...written, dir: folder, chunkFileNames: `${Object.keys(input)[0]}-[name].js` });
+  const { output } = await bundle.write({
+    ...written,
+    dir: folder,
+    entryFileNames,
+    chunkFileNames: `${Object.keys(input)[0]}-[name].js`,
+  });
   await bundle.close();
   return output;
 }

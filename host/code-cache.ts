@@ -2,7 +2,9 @@ import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'no
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { Script } from 'node:vm';
-import { crc32 } from 'node:zlib';
+
+/** Loaded with the first file of a cache: a press of the completion key needs none. */
+const crc32 = (bytes: Buffer): number => process.getBuiltinModule('node:zlib').crc32(bytes);
 
 /** The program's exports, and what writes the compiled code that was missing. */
 export interface LoadedProgram {

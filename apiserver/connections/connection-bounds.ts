@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
+import { chmod } from 'node:fs/promises';
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -87,6 +88,13 @@ export class Incoming implements Connection {
 /** Where a socket and what TLS and HTTP/2 make of it are the same connection. */
 const endsOf = ({ remoteAddress, remotePort, localPort }: Socket): string => `${remoteAddress}|${remotePort}|${localPort}`;
 
+let localConnections = 0;
+
+/** A connection over a socket of the file system has no addresses: these tell it from the others. */
+function withEnds(socket: Socket): Socket {
+  return Object.defineProperties(socket, { remoteAddress: { value: 'local' }, remotePort: { value: ++localConnections } });
+}
+
 /**
  * What the connections of the whole server may be, whichever door they came through: how many, how fast, and how many
  * streams those have that have not authenticated.
@@ -173,6 +181,18 @@ export class DoorConnections {
       listening.listen({ host, port, backlog: 1_024 }, () => {
         this.#listening.push(listening);
         resolve((listening.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  /** The same at a socket of the file system, which is this process's user's alone. Its connections are one peer's. */
+  openLocal(path: string): Promise<void> {
+    const listening = createServer((socket) => this.#accept(withEnds(socket)));
+    return new Promise((resolve, reject) => {
+      listening.once('error', reject);
+      listening.listen({ path, backlog: 1_024 }, () => {
+        this.#listening.push(listening);
+        chmod(path, 0o600).then(resolve, reject);
       });
     });
   }

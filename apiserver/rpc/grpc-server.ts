@@ -1,6 +1,7 @@
 import { Server } from '@grpc/grpc-js';
 import type { Arrivals } from '../connections/arrivals.ts';
 import { defaultKeepalive, type Keepalive } from '../connections/keepalive.ts';
+import { sessionOptions } from '../connections/tls.ts';
 import { refuseMalformed } from './malformed-calls.ts';
 
 /** Objects have at most 1.5 MiB; the rest is room for JSON and what stands around them. */
@@ -19,6 +20,9 @@ export function createGrpcServer(arrivals: Arrivals, keepalive: Keepalive = defa
     'grpc.keepalive_time_ms': keepalive.timeMs,
     'grpc.keepalive_timeout_ms': keepalive.timeoutMs,
     'grpc.max_connection_idle_ms': 30 * 60_000,
+    // Those of a local socket; TLS has them with its credentials.
+    'grpc.max_concurrent_streams': sessionOptions.settings.maxConcurrentStreams,
+    'grpc-node.max_session_memory': sessionOptions.maxSessionMemory,
     'grpc.enable_channelz': 0,
     interceptors: [refuseMalformed(arrivals)],
   });

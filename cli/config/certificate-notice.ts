@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 
 /** How much of its lifetime is left when its user is warned. */
 const noticedAtRest = 0.1;
@@ -21,7 +21,8 @@ export function certificateNotice(context: string, cert: string | undefined, now
 /** Undefined for what is no certificate: connecting says so. */
 function lifeOf(cert: string): Pick<X509Certificate, 'validFrom' | 'validTo'> | undefined {
   try {
-    return new X509Certificate(cert);
+    // Loaded here: a command over a local socket does without.
+    return new (process.getBuiltinModule('node:crypto').X509Certificate)(cert);
   } catch {
     // See above.
     return undefined;

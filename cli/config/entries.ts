@@ -7,7 +7,7 @@ export const lists = {
     inner: 'cluster',
     noun: 'cluster',
     required: ['server', 'certificate-authority-data'],
-    fields: ['server', 'certificate-authority-data', 'certificate-authority'],
+    fields: ['server', 'certificate-authority-data', 'certificate-authority', 'berth-socket'],
     make: '"berth config set-cluster NAME --server=ADDRESS --certificate-authority=FILE"',
   },
   users: {

@@ -1,4 +1,5 @@
 import { loadContext } from '../../client/config/config.ts';
+import { findLocalSocket } from '../../client/connection/local-socket.ts';
 import { callOnce } from '../../client/connection/single-call.ts';
 import { usualChunkSize } from '../args/usual-chunk-size.ts';
 import { certificateNotice } from '../config/certificate-notice.ts';
@@ -27,8 +28,11 @@ export async function answerQuickly(words: readonly string[]): Promise<string | 
 
 async function answerGet(get: PlainGet): Promise<string | undefined> {
   const context = await loadContext(get.context);
-  const { options, warnings } = context;
-  if (warnings.length > 0 || certificateNotice(context.name, options.cert, Date.now()) !== undefined) return undefined;
+  const { options, socket, warnings } = context;
+  const local = findLocalSocket(socket, options);
+  // A server renews the certificate in its data directory long before there is anything to say of it.
+  const notice = local ? undefined : certificateNotice(context.name, options.cert, Date.now());
+  if (warnings.length > 0 || notice !== undefined) return undefined;
   const { kind, name, selector } = get;
   const namespace = get.namespaced && !get.allNamespaces ? (get.namespace ?? context.namespace) : undefined;
   const [method, request] =
@@ -36,7 +40,10 @@ async function answerGet(get: PlainGet): Promise<string | undefined> {
       ? ['List', listRequestBytes({ kind, namespace, selector, limit: usualChunkSize })]
       : ['Get', getRequestBytes({ kind, namespace, name })];
   const calling = { ...options, userAgent: 'berth-cli' };
-  const answer = await callOnce(calling, `/berth.meta.v1.Objects/${method}`, request, timeoutMs);
+  const path = `/berth.meta.v1.Objects/${method}`;
+  const answer =
+    (local && (await callOnce({ ...calling, local }, path, request, timeoutMs))) ??
+    (await callOnce(calling, path, request, timeoutMs));
   const table = answer && (name === undefined ? tableOfList(answer) : tableOfObject(answer));
   if (!table?.rows?.length) return undefined;
   const print = createTablePrinter(table.columns ?? [], {

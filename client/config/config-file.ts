@@ -16,6 +16,8 @@ export interface ConfigCluster {
   /** One of these two. */
   readonly 'certificate-authority-data'?: string | undefined;
   readonly 'certificate-authority'?: string | undefined;
+  /** Where the server listens for programs of the same user: not Kubernetes', whose clients pass over it. */
+  readonly 'berth-socket'?: string | undefined;
 }
 
 export interface ConfigUser {
@@ -94,6 +96,7 @@ export async function parseConfig(content: string, file: string): Promise<Config
     text(file, at, cluster, 'server');
     const named = ['certificate-authority', 'certificate-authority-data'].filter((name) => cluster[name] !== undefined);
     for (const name of named.length > 0 ? named : ['certificate-authority-data']) text(file, at, cluster, name);
+    checkOptional(file, at, cluster, ['berth-socket']);
   });
   const users = entries<ConfigFile['users'][number]>(file, fields, 'users', 'user', (at, user) =>
     checkOptional(file, at, user, userFields),

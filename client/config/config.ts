@@ -26,6 +26,8 @@ export interface ContextSummary {
 export interface NewContext {
   readonly name: string;
   readonly options: ConnectOptions;
+  /** Where its server listens for programs of the same user. */
+  readonly socket?: string | undefined;
   readonly namespace?: string;
   /** Whether it becomes the current context. */
   readonly use: boolean;
@@ -116,6 +118,7 @@ async function resolveContext(
     namespace: context.namespace ?? 'default',
     warnings: [...(exposed === undefined ? [] : [exposed]), ...warnings],
     options,
+    socket: cluster['berth-socket'],
     tokenFile,
   };
 }
@@ -141,7 +144,7 @@ export async function listContexts(path: string = configPath()): Promise<Context
  * Adds or replaces a context with its cluster and user; makes the file where there is none. What else it holds stays.
  */
 export async function upsertContext(context: NewContext, path: string = configPath()): Promise<void> {
-  const { name, options, namespace, use } = context;
+  const { name, options, socket, namespace, use } = context;
   const file = (await read(path)) ?? emptyConfig();
   const others = <E extends { name: string }>(entries: readonly E[]) => entries.filter((entry) => entry.name !== name);
   const user = {
@@ -149,7 +152,11 @@ export async function upsertContext(context: NewContext, path: string = configPa
     ...(options.key === undefined ? {} : { 'client-key-data': encode(options.key) }),
     ...(typeof options.token === 'string' ? { token: options.token } : {}),
   };
-  const cluster = { server: `https://${options.address}`, 'certificate-authority-data': encode(options.ca) };
+  const cluster = {
+    server: `https://${options.address}`,
+    'certificate-authority-data': encode(options.ca),
+    ...(socket === undefined ? {} : { 'berth-socket': socket }),
+  };
   await write(
     path,
     await printConfig({

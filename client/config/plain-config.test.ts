@@ -9,7 +9,14 @@ const file = {
   apiVersion: 'v1',
   kind: 'Config',
   clusters: [
-    { name: 'a', cluster: { server: 'https://127.0.0.1:7443', 'certificate-authority-data': data } },
+    {
+      name: 'a',
+      cluster: {
+        server: 'https://127.0.0.1:7443',
+        'certificate-authority-data': data,
+        'berth-socket': '/var/lib/berth/run/api-127.0.0.1:7443.sock',
+      },
+    },
     { name: 'far', cluster: { server: 'https://[2001:db8::1]', 'certificate-authority-data': data } },
   ],
   users: [

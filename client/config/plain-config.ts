@@ -1,8 +1,8 @@
 /**
  * A text that means itself without quotes; `words` are those that do not.
- * Nothing that begins with a letter is a number or a date.
+ * Nothing that begins with a letter, or as a path, is a number or a date.
  */
-const text = '[A-Za-z](?:[\\w+/=.:[\\]-]*[\\w+/=\\]-])?';
+const text = '[A-Za-z/](?:[\\w+/=.:[\\]-]*[\\w+/=\\]-])?';
 const words = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 
 const list = (name: string, inner: string): string =>

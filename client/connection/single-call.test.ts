@@ -1,5 +1,8 @@
-import { createSecureServer } from 'node:http2';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer as createHttp2Server, createSecureServer } from 'node:http2';
 import { type AddressInfo, createServer, type Server as TcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import * as grpc from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -104,6 +107,25 @@ describe('a single call', () => {
     cleanups.push(elsewhere.stop);
     expect(await callOnce({ address: elsewhere.address, ca: elsewhere.pki.ca }, path, request, 10_000)).toBeUndefined();
     expect(calls).toBe(0);
+  });
+
+  it('goes over a local socket without TLS, with its token, and leaves one that is not served to the address', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'berth-call-'));
+    const local = { path: join(folder, 'api.sock'), token: 'local' };
+    let token: string | undefined;
+    const server = createHttp2Server((request, response) => {
+      token = request.headers.authorization;
+      response.writeHead(200, { 'content-type': 'application/grpc' });
+      response.addTrailers({ 'grpc-status': '0' });
+      response.end(Buffer.concat([Buffer.from([0, 0, 0, 0, 6]), Buffer.from('answer')]));
+    });
+    await new Promise<void>((listening) => server.listen(local.path, listening));
+    const options = { address: '127.0.0.1:1', ca: '', token: 'of the address', local };
+    expect(await callOnce(options, path, request, 10_000)).toEqual(Buffer.from('answer'));
+    expect(token).toBe('Bearer local');
+    await new Promise((closed) => server.close(closed));
+    expect(await callOnce(options, path, request, 10_000)).toBeUndefined();
+    rmSync(folder, { recursive: true });
   });
 
   it('gives up where there is no server, or one that speaks something else or nothing', async () => {

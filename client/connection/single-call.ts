@@ -1,9 +1,14 @@
+import { connect, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { ConnectOptions } from './connect-options.ts';
+import type { LocalSocket } from './local-socket.ts';
 import { connectTls, secureContextOf } from './tls-socket.ts';
 
 /** What a single call takes of the options; for the others `connectBriefly` is there. */
-export type SingleCallOptions = Pick<ConnectOptions, 'address' | 'ca' | 'cert' | 'key' | 'token' | 'userAgent'>;
+export type SingleCallOptions = Pick<ConnectOptions, 'address' | 'ca' | 'cert' | 'key' | 'token' | 'userAgent'> & {
+  /** In place of the address, without TLS. */
+  readonly local?: LocalSocket | undefined;
+};
 
 /** Types and flags of HTTP/2's frames (RFC 9113, 6). */
 const DATA = 0;
@@ -44,8 +49,9 @@ export async function callOnce(
   timeoutMs: number,
 ): Promise<Buffer | undefined> {
   if (request.length > maxRequestBytes) return undefined;
-  const words = opening(options, path, request, timeoutMs);
-  const socket = connectTls(options.address, secureContextOf(options));
+  const { local } = options;
+  const words = opening({ ...options, ...local }, path, request, timeoutMs);
+  const socket = local ? connect(local.path) : connectTls(options.address, secureContextOf(options));
   try {
     return await new Promise<Buffer | undefined>((resolve) => {
       let timer = setTimeout(() => resolve(undefined), Math.min(handshakeMs, timeoutMs));
@@ -54,8 +60,8 @@ export async function callOnce(
         resolve(answer);
       };
       // Not before: what is written earlier may reach a server whose certificate is not checked yet.
-      socket.once('secureConnect', () => {
-        if (socket.alpnProtocol !== 'h2') return end(undefined);
+      socket.once(local ? 'connect' : 'secureConnect', () => {
+        if (!local && (socket as TLSSocket).alpnProtocol !== 'h2') return end(undefined);
         clearTimeout(timer);
         timer = setTimeout(() => resolve(undefined), timeoutMs);
         socket.write(words);
@@ -134,14 +140,14 @@ function integer(value: number, most: number): number[] {
 
 /** Reads the frames of an answer. */
 class Answer {
-  readonly #socket: TLSSocket;
+  readonly #socket: Socket;
   readonly #end: (answer: Buffer | undefined) => void;
   #rest: Buffer = Buffer.alloc(0);
   readonly #pieces: Buffer[] = [];
   #length = 0;
   #isOk = false;
 
-  constructor(socket: TLSSocket, end: (answer: Buffer | undefined) => void) {
+  constructor(socket: Socket, end: (answer: Buffer | undefined) => void) {
     this.#socket = socket;
     this.#end = end;
   }

@@ -1,9 +1,11 @@
 import { isIP } from 'node:net';
-import { checkServerIdentity, connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import type { SecureContext, TLSSocket } from 'node:tls';
 import { badRequest } from '../../api/errors/index.ts';
 import type { ConnectOptions } from './connect-options.ts';
 import { hostOf } from './server-name.ts';
 
+/** Loaded with the first connection: a short command over a local socket does without. */
+const tls = () => process.getBuiltinModule('node:tls');
 /** Of an address that names no port. */
 const httpsPort = 443;
 
@@ -12,7 +14,7 @@ export function secureContextOf({ address, ca, cert, key }: ConnectOptions): Sec
   if ((cert === undefined) !== (key === undefined))
     throw badRequest(`connect to ${address}: a client certificate needs its key, and the other way round`);
   try {
-    return withoutPublicAuthorities(() => createSecureContext({ ca, cert, key }));
+    return withoutPublicAuthorities(() => tls().createSecureContext({ ca, cert, key }));
   } catch (cause) {
     throw badRequest(`connect to ${address}: the certificates cannot be read: ${(cause as Error).message}`);
   }
@@ -21,6 +23,7 @@ export function secureContextOf({ address, ca, cert, key }: ConnectOptions): Sec
 /** A connection for HTTP/2 to a server, whose certificate has to name `address`. */
 export function connectTls(address: string, secureContext: SecureContext): TLSSocket {
   const host = hostOf(address);
+  const { checkServerIdentity, connect } = tls();
   return connect({
     host,
     port: Number(/:(\d+)$/.exec(address)?.[1] ?? httpsPort),

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
+import { localSocketPath } from '../../api/meta/local-socket.ts';
 import { packageVersion } from '../../cli/commands/version.ts';
 import { ExitWith } from '../../cli/program/failure.ts';
 import { interruptSignal } from '../../cli/session.ts';
@@ -370,10 +372,11 @@ async function ensureContext({ dataDir, before, settings, steps }: Run): Promise
   const read = (name: string): string => readFileSync(join(pki, name), 'utf8');
   const address = localAddress((before ?? settings).listen);
   const options = { address, ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') };
+  const socket = localSocketPath(dataDir, address);
   const known = await loadContext('berth').catch(() => undefined);
-  const { ca, cert, key } = known?.options ?? {};
-  if (known?.options.address === address && ca === options.ca && cert === options.cert && key === options.key) return;
-  await upsertContext({ name: 'berth', use: true, options });
+  const { address: at, ca, cert, key } = known?.options ?? {};
+  if (isDeepStrictEqual({ ...options, socket }, { address: at, ca, cert, key, socket: known?.socket })) return;
+  await upsertContext({ name: 'berth', use: true, options, socket });
   steps.ok('context "berth" written to the configuration');
 }
 

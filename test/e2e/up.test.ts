@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -86,6 +86,8 @@ describe('berth up', () => {
     expect(stdout).toContain('\n  berth kubeconfig --merge  ');
     expect(await berth.ok('kubeconfig')).toContain(`      server: https://${door}\n`);
     expect(await berth.ok('get', 'nodes')).toMatch(new RegExp(`${berth.nodeName} +Ready `));
+    const [, socket] = /^ {6}berth-socket: (\S+)$/m.exec(readFileSync(berth.config, 'utf8')) ?? [];
+    expect(lstatSync(socket!).isSocket()).toBe(true);
   });
 
   it('says of a running installation that it runs, changes nothing, and exits with 0, also without --detach and with other flags', async () => {

@@ -1,6 +1,9 @@
+import { link, lstat, rename } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { localSocketPath } from '../../api/meta/local-socket.ts';
 import { answerQuickly } from '../../cli/quick/answer-quickly.ts';
-import { upsertContext } from '../../client/index.ts';
+import { type ConnectOptions, upsertContext } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';
 
@@ -30,6 +33,39 @@ afterAll(async () => {
   await cli.close();
   await server.stop();
   await server.remove();
+});
+
+describe('a plain get over the local socket', () => {
+  const listed = ['get', 'pods', '-A', '--context', 'local'];
+
+  /** What the whole program prints, and what the quick path prints when the address of the context is not served. */
+  async function useContext(options: Partial<ConnectOptions> = {}): Promise<string> {
+    const socket = localSocketPath(server.dataDir, options.address ?? server.info.address);
+    await upsertContext({ name: 'local', options: { ...server.admin, ...options }, socket, use: false });
+    return (await cli.berth('get', 'pods', '-A')).out;
+  }
+
+  it('prints the same, as the same user, without a TLS connection', async () => {
+    const said = await useContext();
+    const tls = vi.spyOn(process.getBuiltinModule('node:tls'), 'connect');
+    expect(await answerQuickly(listed)).toBe(said);
+    expect(tls).not.toHaveBeenCalled();
+    tls.mockRestore();
+  });
+
+  it('goes over TLS where the socket is not served', async () => {
+    const said = await useContext();
+    const path = localSocketPath(server.dataDir, server.info.address)!;
+    const stale = createServer();
+    await rename(path, `${path}.aside`);
+    // A killed server leaves its socket behind: nothing listens there.
+    await new Promise<void>((listening) => stale.listen(`${path}.stale`, listening));
+    await link(`${path}.stale`, path);
+    await new Promise((closed) => stale.close(closed));
+    expect((await lstat(path)).isSocket()).toBe(true);
+    expect(await answerQuickly(listed)).toBe(said);
+    await rename(`${path}.aside`, path);
+  });
 });
 
 describe('a plain get', () => {
