@@ -9,9 +9,8 @@ import { defaultRoot } from './local-path/made-folders.ts';
 import { createVolumeReclaimer } from './local-path/volume-reclaimer.ts';
 import { addFigurePages, measureWorkers, relistMeter } from './metrics.ts';
 import { createNodeLease, holderFacts, holderIdentity } from './node/node-lease.ts';
-import { createNodeReporter, type NodeReporter } from './node/node-reporter.ts';
-import { createNodeView, type NodeView } from './node/node-view.ts';
-import type { ObservedContainer } from './runtime/runtime.ts';
+import { createNodeReporter, type NodeReporter, type NodeReporterOptions } from './node/node-reporter.ts';
+import { createNodeView } from './node/node-view.ts';
 import { createManifestFolder } from './static-pods/folder.ts';
 import { createStaticPods } from './static-pods/static-pods.ts';
 import { createStatusWriter } from './status/status-writer.ts';
@@ -36,15 +35,18 @@ function assemble(wiring: Wiring, signal: AbortSignal) {
   const { client, nodeName, pods, logger, clock, metrics, ports, nodeDir } = wiring;
   const holder = holderIdentity(ports.inventory.nodeInfo.machineID ?? '', nodeDir);
   const facts = holderFacts(wiring.dataDir);
-  const node = createNodeView(client.nodes, nodeName);
-  const lease = createNodeLease({ client: client.leases, nodeName, node, holder, facts, clock, logger });
+  // What is written again and again shares a stream: heartbeats, and of many statuses at once each, cost a fraction of
+  // a call. Events have a stream of their own, so that a flood of them delays no heartbeat.
+  const writer = client.bulkWriter({ signal });
+  const node = createNodeView({ ...client.nodes, ...writer.resource('Node') }, nodeName);
+  const leases = { ...client.leases, ...writer.resource('Lease') };
+  const lease = createNodeLease({ client: leases, nodeName, node, holder, facts, clock, logger });
   const objects = createObjectSource({
     ...{ configMaps: client.configMaps, secrets: client.secrets, clock },
     authorities: () => wiring.held?.current().ca ?? wiring.authorities,
   });
   const current = (pod: Pod) => (isStatic(pod) ? statics.mirrorOf(pod) : pods.lister.get(objectKey(pod)));
-  // Statuses and ends of pods share a stream: of many at once each costs a fraction of a call.
-  const podWrites = client.bulkWriter({ signal }).resource('Pod');
+  const podWrites = writer.resource('Pod');
   const status = createStatusWriter({ client: podWrites, current, clock, logger, metrics });
   const podVolumes = wirePodVolumes(wiring, objects, pods.lister);
   const events = wireEvents(wiring, signal);
@@ -61,7 +63,8 @@ function assemble(wiring: Wiring, signal: AbortSignal) {
   measureWorkers(metrics, workers.records);
   const containers = () => [...workers.records()].flatMap((record) => [...record.containers.values()]);
   addFigurePages(metrics, ports.usage, containers);
-  const reporter = wireReporter(wiring, node.client, containers);
+  const nodeMetrics = writer.resource('NodeMetrics', { answers: 'metadata' });
+  const reporter = wireReporter(wiring, { nodes: node.client, nodeMetrics, lease, containers });
   const reclaimer = createVolumeReclaimer({
     ...{ client: client.persistentVolumes, nodeName, events, clock, logger },
     folders: { remove: (made) => ports.volumes.removeMadeFolder(made) },
@@ -70,11 +73,14 @@ function assemble(wiring: Wiring, signal: AbortSignal) {
   return { lease, status, podVolumes, workers, collector, statics, reporter, reclaimer };
 }
 
-function wireReporter(wiring: Wiring, nodes: NodeView['client'], containers: () => ObservedContainer[]): NodeReporter {
-  const { client, nodeName, ports, registration, clock, logger } = wiring;
+type Reported = Pick<NodeReporterOptions, 'nodes' | 'nodeMetrics' | 'lease' | 'containers'>;
+
+function wireReporter(wiring: Wiring, reported: Reported): NodeReporter {
+  const { nodeName, ports, registration, clock, logger } = wiring;
   const { runtime, images, usage, inventory } = ports;
   return createNodeReporter({
-    ...{ nodes, nodeMetrics: client.nodeMetrics, runtime, images, imageDisk: imageDisk(runtime), usage, containers },
+    ...reported,
+    ...{ runtime, images, imageDisk: imageDisk(runtime), usage },
     ...{ nodeName, inventory, registration, clock, logger, networkError: wiring.networkError },
     agentVersion: wiring.version ?? packageVersion(),
     localPathFolder: wiring.nodeConfig.localPathFolder ?? defaultRoot(wiring.nodeDir),

@@ -8,6 +8,7 @@ import { removeNetwork } from '../agent/network.ts';
 import { createMounts, unmountBelow } from '../agent/volumes/mounts.ts';
 import { isConditionTrue } from '../api/meta/conditions.ts';
 import { type Client, type ConnectOptions, connect } from '../client/index.ts';
+import { allocatorSettings } from '../host/service/service-command.ts';
 import { onSignal } from './cleanups.ts';
 
 /** An API server of a benchmark's own, as a process, on a data directory that goes with it. */
@@ -52,11 +53,13 @@ class Processes {
   #stopping: Promise<void> | undefined;
   readonly #cleanedUp = onSignal(() => this.stop());
 
-  start(...args: string[]): ChildProcess {
+  start(word: 'server' | 'agent' | 'scheduler', ...args: string[]): ChildProcess {
+    // As `berth up` and services start them.
+    const allocator = word === 'scheduler' ? {} : allocatorSettings(word);
     const child = spawn(
       process.execPath,
-      [...process.execArgv, launcher, ...args, '--data-dir', this.dataDir, '--log-level', 'warn'],
-      { stdio: ['ignore', 'ignore', 'pipe'] },
+      [...process.execArgv, launcher, word, ...args, '--data-dir', this.dataDir, '--log-level', 'warn'],
+      { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...allocator } },
     );
     child.stderr?.on('data', (chunk: Buffer) => {
       this.#words.push(chunk.toString('utf8'));

@@ -47,7 +47,7 @@ describe('the certificates of the authorities for a pod', () => {
     set(rootName, away);
     await shown(volume);
     expect(counted).toEqual([rootName]);
-    await clock.advance(60_000);
+    await clock.advance(300_000);
     expect((await shown(volume)).get(rootName)?.data).toEqual({ 'ca.crt': 'theirs' });
     expect(counted).toEqual([rootName, rootName]);
   });

@@ -29,8 +29,11 @@ export interface ObjectSourceOptions {
   readonly clock: Clock;
 }
 
-/** Authorities change once in years, and both count for a while: not each pod's start has to ask for them. */
-const rootAgeMs = 60_000;
+/**
+ * Authorities change once in years, and both count until an administrator ends that: neither each pod's start nor each
+ * round of the volumes has to ask for them.
+ */
+const rootAgeMs = 300_000;
 
 export function createObjectSource({ configMaps, secrets, authorities, clock }: ObjectSourceOptions): ObjectSource {
   const getConfigMap = createKnownObjects(configMaps, clock);

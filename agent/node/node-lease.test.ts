@@ -42,7 +42,7 @@ async function setup(node?: Pick<NodeView, 'last' | 'read'>) {
   const running = lease.run(stop.signal);
   const renewals = () => client.callLog('update').length;
   return {
-    ...{ clock, client, renewals },
+    ...{ clock, client, renewals, unbrokenSince: () => lease.unbrokenSince() },
     async end() {
       stop.abort();
       await running;
@@ -68,6 +68,66 @@ describe("the node's lease", () => {
     expect(renewals() - before).toBe(1);
     await clock.advance(60_000);
     expect(renewals() - before).toBe(7);
+    await end();
+  });
+});
+
+describe('the time since which the lease was renewed without a break', () => {
+  it('is that of the first renewal, as long as the next ones come in time', async () => {
+    const { clock, unbrokenSince, end } = await setup();
+    expect(unbrokenSince()).toBeUndefined();
+    await clock.advance(10_000);
+    const since = clock.now();
+    expect(unbrokenSince()).toBe(since);
+    await clock.advance(300_000);
+    expect(unbrokenSince()).toBe(since);
+    await end();
+  });
+
+  it('begins anew after an outage, and is unknown during it', async () => {
+    const { clock, client, unbrokenSince, end } = await setup();
+    await clock.advance(20_000);
+    const outage = setOutage(client);
+    await clock.advance(10_000);
+    expect(unbrokenSince()).toBeUndefined();
+    outage.end();
+    const back = clock.now();
+    await clock.advance(10_000);
+    expect(unbrokenSince()).toBeGreaterThanOrEqual(back);
+    await end();
+  });
+
+  it('begins anew after a renewal that took too long, and after the process stood still', async () => {
+    const { clock, client, unbrokenSince, end } = await setup();
+    await clock.advance(20_000);
+    const { update } = client;
+    let answer = (): void => {};
+    client.update = async (...sent) => {
+      const updated = await update(...sent);
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return updated;
+    };
+    await clock.advance(25_000);
+    expect(unbrokenSince()).toBeUndefined();
+    client.update = update;
+    answer();
+    await clock.advance(0);
+    expect(unbrokenSince()).toBe(clock.now());
+    await clock.advance(20_000);
+    clock.skew(40_000);
+    expect(unbrokenSince()).toBeUndefined();
+    await end();
+  });
+
+  it('begins anew when the lease had to be made again', async () => {
+    const { clock, client, unbrokenSince, end } = await setup();
+    await clock.advance(20_000);
+    client.remove('kube-node-lease/n1');
+    await clock.advance(10_000);
+    expect(client.stored('kube-node-lease/n1')).toBeDefined();
+    expect(unbrokenSince()).toBe(clock.now());
     await end();
   });
 });

@@ -79,12 +79,19 @@ export interface NodeLease {
   isContested(): boolean;
   /** Renews until aborted. Throws NodeNameTakenError when another took it. */
   run(signal: AbortSignal): Promise<void>;
+  /**
+   * Since when, on the agent's clock, no renewal has failed or been late: since then the node controller had no reason
+   * to take the node for silent. Undefined when the last renewal is too long ago.
+   */
+  unbrokenSince(): number | undefined;
 }
 
 /** Kubernetes' figures. */
 const durationSeconds = 40;
 const renewMs = 10_000;
 const pollMs = 2_000;
+/** The node controller marks a node 30 s after the last renewal that it saw. */
+const lateMs = 20_000;
 /** Renews sooner after a failure: the node lifecycle controller must see the node as soon as the server is back. */
 const retry: BackoffOptions = { initialMs: 1_000, maxMs: 5_000 };
 
@@ -103,6 +110,8 @@ class RenewedLease implements NodeLease {
   readonly #notes: Readonly<Record<string, string>>;
   #held: Lease | undefined;
   #contested = false;
+  /** `renewedAt` is when the last renewal was sent: the server had it no earlier. */
+  #unbroken: { readonly since: number; readonly renewedAt: number } | undefined;
 
   constructor(options: NodeLeaseOptions) {
     this.#options = options;
@@ -117,6 +126,14 @@ class RenewedLease implements NodeLease {
 
   isContested(): boolean {
     return this.#contested;
+  }
+
+  unbrokenSince(): number | undefined {
+    if (this.#unbroken === undefined) return undefined;
+    const { since, renewedAt } = this.#unbroken;
+    const ageMs = this.#options.clock.now() - renewedAt;
+    // Clocks are set back, too.
+    return ageMs >= 0 && ageMs < lateMs ? since : undefined;
   }
 
   async acquire(signal: AbortSignal): Promise<void> {
@@ -223,13 +240,17 @@ class RenewedLease implements NodeLease {
   }
 
   async #renew(): Promise<void> {
+    const { clock } = this.#options;
+    const renewedAt = clock.now();
     try {
       this.#held = this.#held ? await this.#renewed(this.#held) : await this.#takeBack();
     } catch (error) {
       this.#held = undefined;
+      this.#unbroken = undefined;
       if (!isConflict(error) && !isNotFound(error) && !isAlreadyExists(error)) throw error;
       this.#held = await this.#takeBack();
     }
+    this.#unbroken = { since: this.unbrokenSince() ?? clock.now(), renewedAt };
   }
 
   async #renewed(lease: Lease): Promise<Lease> {

@@ -17,9 +17,11 @@ function setup() {
   const clock = createFakeClock();
   const nodes = createFakeResourceClient<Node>({ kind: 'Node' });
   const nodeMetrics = createFakeResourceClient<NodeMetrics>({ kind: 'NodeMetrics' });
+  const lease = { since: undefined as number | undefined, unbrokenSince: () => lease.since };
   const reporter = createNodeReporter({
     nodes,
     nodeMetrics,
+    lease,
     runtime: { version: async () => ({ runtime: 'docker://20.10.24' }) as RuntimeVersion },
     images: { list: async () => [] },
     usage: { sample: async () => ({ usage: {}, metrics: { metadata: { name: 'n1' } } }) },
@@ -32,7 +34,7 @@ function setup() {
     clock,
     logger: createFakeLogger(),
   });
-  return { clock, nodes, reporter };
+  return { clock, nodes, lease, reporter };
 }
 
 let world: ReturnType<typeof setup>;
@@ -154,6 +156,43 @@ describe('the reporter of the node', () => {
       await world.clock.advance(300_000);
       expect(reads() - before).toBeGreaterThan(5);
       expect(reads() - before).toBeLessThanOrEqual(15);
+    });
+  });
+
+  it('reads the node rarely while its lease was renewed in time, and at the next check after one that was late', async () => {
+    await whileRunning(async () => {
+      const reads = () => world.nodes.calls.filter(({ method }) => method === 'get').length;
+      world.lease.since = world.clock.now();
+      await world.clock.advance(30_000);
+      const before = reads();
+      await world.clock.advance(300_000);
+      expect(reads() - before).toBeGreaterThanOrEqual(2);
+      expect(reads() - before).toBeLessThanOrEqual(4);
+      // An answer from before the silence says nothing of what was written during it.
+      world.lease.since = world.clock.now();
+      lose();
+      const silent = reads();
+      await world.clock.advance(20_000);
+      expect(reads() - silent).toBe(1);
+      expect(ready()?.status).toBe('True');
+    });
+  });
+
+  it('takes no answer for newer than its question', async () => {
+    await whileRunning(async () => {
+      await world.clock.advance(25_000);
+      const { get } = world.nodes;
+      // The node controller overwrites the conditions, and the lease is renewed again, while the answer is under way.
+      world.nodes.get = async (key, options) => {
+        const node = await get(key, options);
+        await world.clock.advance(5_000);
+        lose();
+        world.lease.since = world.clock.now();
+        world.nodes.get = get;
+        return node;
+      };
+      await world.clock.advance(60_000);
+      expect(ready()?.status).toBe('True');
     });
   });
 

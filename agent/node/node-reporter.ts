@@ -13,10 +13,13 @@ import type { UsageReader } from '../machine/usage-reader.ts';
 import type { NodeRegistration } from '../options.ts';
 import type { ContainerRuntime, ImageService, LocalImage, ObservedContainer } from '../runtime/runtime.ts';
 import { computeNodeStatus, fingerprint, isUsageNews, nodeLabels, saysTheSame, withdrawnResources } from './compute-node.ts';
+import type { NodeLease } from './node-lease.ts';
 
 export interface NodeReporterOptions {
   readonly nodes: Pick<ResourceClient<Node>, 'get' | 'create' | 'patch'>;
-  readonly nodeMetrics: ResourceClient<NodeMetrics>;
+  readonly nodeMetrics: Pick<ResourceClient<NodeMetrics>, 'create' | 'update'>;
+  /** Absent: nothing is known of the lease. */
+  readonly lease?: Pick<NodeLease, 'unbrokenSince'> | undefined;
   readonly runtime: Pick<ContainerRuntime, 'version'>;
   readonly images: Pick<ImageService, 'list'>;
   /** How full the file system of the images is. */
@@ -55,6 +58,11 @@ const heartbeatMs = 300_000;
  * of its lease, which is renewed every 10 s: an agent that was silent so long has no answer this young.
  */
 const answerMs = 20_000;
+/**
+ * The same while the lease was renewed in time ever since, when only a user can have changed the status: the usage that
+ * is written every 60 s is answered with the node, so that at rest it is never read.
+ */
+const leasedAnswerMs = 80_000;
 const usageMs = 15_000;
 /** The first reading with rates does not wait that long: people look, and pods are placed, right after the start. */
 const firstUsageMs = 1_500;
@@ -71,7 +79,7 @@ class StatusReporter implements NodeReporter {
   #usage: NodeUsage | undefined;
   #written: { readonly status: NodeStatus; readonly at: number } | undefined;
   #usageWritten: NodeUsage | undefined;
-  /** The node as the API said last. */
+  /** The node as the API said last, and when it was asked. */
   #answered: { readonly node: Node; readonly at: number } | undefined;
 
   constructor(options: NodeReporterOptions) {
@@ -167,22 +175,27 @@ class StatusReporter implements NodeReporter {
     const withdrawn = Object.fromEntries(withdrawnResources(status, known).map((name) => [name, null]));
     const allocatable = { ...(json.allocatable as object | undefined), ...withdrawn };
     const target = { name: nodeName, subresource: 'status', type: 'strategic' } as const;
-    this.#keep(await nodes.patch(target, { status: { ...json, addresses, allocatable } }));
+    await this.#kept(nodes.patch(target, { status: { ...json, addresses, allocatable } }));
     this.#written = { status, at: clock.now() };
   }
 
-  #keep(node: Node): Node {
-    this.#answered = { node, at: this.#options.clock.now() };
+  /** Keeps an answer that has just been asked for. */
+  async #kept(answer: Promise<Node>): Promise<Node> {
+    const at = this.#options.clock.now();
+    const node = await answer;
+    this.#answered = { node, at };
     return node;
   }
 
-  /** The node as the API says or has just said. */
+  /** The node as the API says, or said in an answer that still holds. */
   async #known(): Promise<Node> {
-    const { nodes, nodeName, clock } = this.#options;
-    const ageMs = clock.now() - (this.#answered?.at ?? Number.NEGATIVE_INFINITY);
+    const { nodes, nodeName, clock, lease } = this.#options;
+    const { node, at } = this.#answered ?? { at: Number.NEGATIVE_INFINITY };
+    const ageMs = clock.now() - at;
+    const isLeased = at >= (lease?.unbrokenSince() ?? Number.POSITIVE_INFINITY);
     // Clocks are set back, too.
-    if (this.#answered !== undefined && ageMs >= 0 && ageMs < answerMs) return this.#answered.node;
-    return this.#keep(await nodes.get({ name: nodeName }));
+    if (node !== undefined && ageMs >= 0 && ageMs < (isLeased ? leasedAnswerMs : answerMs)) return node;
+    return this.#kept(nodes.get({ name: nodeName }));
   }
 
   /**
@@ -223,7 +236,7 @@ class StatusReporter implements NodeReporter {
     if (!isUsageNews(next, this.#usageWritten, inventory)) return;
     const json = messageToJson('berth.core.v1.NodeUsage', next);
     await this.#writeOrRegister(async () => {
-      this.#keep(await nodes.patch({ name: nodeName, subresource: 'status' }, { status: { usage: json } }));
+      await this.#kept(nodes.patch({ name: nodeName, subresource: 'status' }, { status: { usage: json } }));
       this.#usageWritten = next;
     });
   }

@@ -7,10 +7,12 @@ import { type BulkRequest, type BulkStream, type BulkVerb, openBulk } from './bu
 import { deleteRequest, patchRequest } from './kind-client.ts';
 import type { CallOptions, ResourceClient } from './resource-client.ts';
 
-export interface BulkWriterOptions extends CallOptions {
-  /** What writes answer: the whole object (default), or of it nothing but the metadata, which saves the way back. */
+/** What writes answer: the whole object (default), or of it nothing but the metadata, which saves the way back. */
+export interface BulkAnswers {
   readonly answers?: 'object' | 'metadata' | undefined;
 }
+
+export type BulkWriterOptions = CallOptions & BulkAnswers;
 
 /** The writes of a kind. */
 export type ResourceWrites<T extends ApiObject> = Pick<
@@ -25,8 +27,9 @@ export type ResourceWrites<T extends ApiObject> = Pick<
  * again after it broke; a server that does not know it gets single calls.
  */
 export interface BulkWriter {
-  resource<K extends KindName>(kind: K): ResourceWrites<KindMap[K]>;
-  resource<T extends ApiObject>(kind: Kind<T>): ResourceWrites<T>;
+  /** `own` is for this kind alone. */
+  resource<K extends KindName>(kind: K, own?: BulkAnswers): ResourceWrites<KindMap[K]>;
+  resource<T extends ApiObject>(kind: Kind<T>, own?: BulkAnswers): ResourceWrites<T>;
   /** Takes no more; resolves when everything has its answer. */
   close(): Promise<void>;
 }
@@ -40,11 +43,11 @@ export interface BulkWriterParts {
 
 export function createBulkWriter({ connection, kindNamed, onWarning }: BulkWriterParts, options: BulkWriterOptions): BulkWriter {
   const stream = openBulk(connection, options);
-  const accept = options.answers === 'metadata' ? 'metadata' : 'protobuf';
 
-  function resource<K extends KindName>(kind: K): ResourceWrites<KindMap[K]>;
-  function resource<T extends ApiObject>(kind: Kind<T>): ResourceWrites<T>;
-  function resource(kind: KindName | Kind): ResourceWrites<ApiObject> {
+  function resource<K extends KindName>(kind: K, own?: BulkAnswers): ResourceWrites<KindMap[K]>;
+  function resource<T extends ApiObject>(kind: Kind<T>, own?: BulkAnswers): ResourceWrites<T>;
+  function resource(kind: KindName | Kind, { answers = options.answers }: BulkAnswers = {}): ResourceWrites<ApiObject> {
+    const accept = answers === 'metadata' ? 'metadata' : 'protobuf';
     const known = typeof kind === 'string' ? kindNamed(kind) : kind;
     return resourceWrites({ stream, kind: known, accept, onWarning });
   }

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -40,6 +40,16 @@ async function growAndEmpty(): Promise<string[]> {
   await storage.close();
   return left;
 }
+
+it('is mapped once, however far it has grown', async () => {
+  const mappings = async () => (await readFile('/proc/self/maps', 'utf8')).split('\n').filter((line) => line.includes(directory));
+  const storage = await open();
+  for (let i = 0; i < 5; i++) await storage.create(`pods/${i}`, write('x'.repeat(1024 * 1024)));
+  expect(await sizeInMebi()).toBeGreaterThan(5);
+  expect((await mappings()).filter((line) => line.endsWith('data.mdb'))).toHaveLength(1);
+  await storage.close();
+  expect(await mappings()).toEqual([]);
+});
 
 it('shrinks at the next start when it is mostly empty, and nothing that is stored changes', async () => {
   const left = await growAndEmpty();

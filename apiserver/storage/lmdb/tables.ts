@@ -34,6 +34,12 @@ export interface AppendOnlyLog extends Omit<Database<Buffer, number>, 'put'> {
 const privateFiles = { permissionsMode: 0o600 } as object;
 
 /**
+ * Address space for the file, and no memory: more than it can grow to. When the file outgrows it, lmdb maps all of it
+ * again and keeps the old mapping, so that a page counts several times; it begins with 128 KiB by itself.
+ */
+const mapBytes = 16 * 1024 ** 3;
+
+/**
  * `overlappingSync` is off: then a commit is fdatasync of the data and a write of the meta page through a descriptor
  * opened with O_DSYNC, both before the promise of the put resolves, and a crash of the machine leaves exactly the last
  * such commit. `eventTurnBatching` is off: the journal batches by itself, and lmdb's own batches reject a promise that
@@ -48,6 +54,7 @@ export function openTables(directory: string, options: { readonly readOnly: bool
     eventTurnBatching: false,
     encoding: 'binary',
     readOnly: options.readOnly,
+    mapSize: mapBytes,
   });
   return {
     root,
