@@ -19,6 +19,7 @@ import { startFeed } from './watch/feed.ts';
 export { advertiseNotice, advertiseProblem } from './advertise.ts';
 export { defaultNodePortRange, parseServiceRanges } from './allocation/ranges.ts';
 export { auditPath, openAudit } from './audit/open-audit.ts';
+export { controlPlane } from './authn/identity.ts';
 export { issueNodeCredentials, type NodeCredentials } from './node-credentials.ts';
 export type { ClientLimits, ServerInfo, ServerOptions } from './options.ts';
 export { compactFiles, restoreFiles } from './store-files.ts';
@@ -109,10 +110,11 @@ async function listenUntil({ options, store, served, sums, pki, signal }: Listen
   const doors = { ...listeners, registry, certificates: pki.certificates, aggregation: api.aggregation };
   const services = await keepControlPlaneServices(doors, options, stopping.signal);
   api.setServing(true);
-  options.ready?.({ ...listeners, ca: pki.certificates.trusted(), addKind });
+  options.ready?.({ ...listeners, ca: pki.certificates.trusted(), addKind, channel: (caller) => api.local.channel(caller) });
   if (!signal.aborted) await once(signal, 'abort');
   log.info('the API server is stopping');
   api.setServing(false);
   stopping.abort();
-  await Promise.all([services.ended, listeners.drain(options.drainMs ?? DRAIN_MS)]);
+  const { drainMs = DRAIN_MS } = options;
+  await Promise.all([services.ended, listeners.drain(drainMs), api.local.drain(drainMs)]);
 }

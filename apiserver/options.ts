@@ -17,6 +17,8 @@ import type { Keepalive } from './connections/keepalive.ts';
 import type { TlsOptions } from './connections/tls.ts';
 import type { NamespaceLimits } from './registry/ledgers/namespace-ledger.ts';
 import type { ItemStreamLimits } from './rpc/item-stream.ts';
+import type { LocalCaller } from './rpc/local/local-call.ts';
+import type { LocalChannel } from './rpc/local/local-calls.ts';
 import type { LostNodeSeconds } from './served-kinds.ts';
 import type { Storage } from './storage/storage.ts';
 import type { ListLimits } from './verbs/list-gate.ts';
@@ -93,6 +95,11 @@ export interface ServerInfo {
   readonly kubernetes?: string | undefined;
   /** The authority's certificate, PEM. */
   readonly ca: string;
+  /**
+   * Carries the calls of a client that lives in this process and that the process trusts to be this caller; they pass
+   * the same steps as those that come over the network.
+   */
+  channel(caller: LocalCaller): LocalChannel;
   /** Serves one more kind; resolves when its objects are shown. Throws RangeError for one that is there already. */
   addKind(kind: Kind): Promise<void>;
 }

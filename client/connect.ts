@@ -1,6 +1,7 @@
 import type { Client, ConnectOptions } from './client.ts';
 import { clientOver } from './client-over.ts';
-import { createConnection } from './connection/connection.ts';
+import type { CallChannel, ChannelOptions } from './connection/call-channel.ts';
+import { createConnection, createConnectionOver } from './connection/connection.ts';
 
 /**
  * A client of the API server. Connects with the first call.
@@ -8,4 +9,9 @@ import { createConnection } from './connection/connection.ts';
  */
 export function connect(options: ConnectOptions): Client {
   return clientOver(createConnection(options), options);
+}
+
+/** A client whose calls go over a channel that the caller has, such as that of a server in the same process. */
+export function connectOver(channel: CallChannel, options: ChannelOptions): Client {
+  return clientOver(createConnectionOver(channel, options), options);
 }

@@ -35,7 +35,8 @@ export {
 } from './config/config.ts';
 export { type ConfigFile, emptyConfig } from './config/config-file.ts';
 export { loadInCluster } from './config/in-cluster.ts';
-export { connect } from './connect.ts';
+export { connect, connectOver } from './connect.ts';
+export type { CallChannel, ChannelOptions } from './connection/call-channel.ts';
 export { createEventRecorder, type EventRecorder, type EventRecorderOptions, type EventType } from './events/events.ts';
 export { referenceTo } from './events/reference.ts';
 export type { IndexFunction, Lister } from './informer/indexer.ts';

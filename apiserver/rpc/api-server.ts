@@ -42,6 +42,7 @@ import { EXTENSIONS_SERVICE, extensionsService } from './extensions-service.ts';
 import { createGrpcServer } from './grpc-server.ts';
 import { addHealth } from './health.ts';
 import { defaultItemStreamLimits, type ItemStreamLimits, ItemStreams } from './item-stream.ts';
+import { LocalCalls } from './local/local-calls.ts';
 import { LOG_LEVELS_SERVICE, logLevelsService } from './log-levels-service.ts';
 import { NET_CHECKS_SERVICE, netChecksService } from './net-checks-service.ts';
 import { OBJECTS_SERVICE, objectsService } from './objects-service.ts';
@@ -96,6 +97,8 @@ export interface ApiServerOptions {
 
 export interface ApiServer {
   readonly server: Server;
+  /** The same services for clients in this process. */
+  readonly local: LocalCalls;
   /** Where it is counted what the network's side refuses. */
   readonly refusals: Refusals;
   /** The second door, for requests of Kubernetes' HTTP API. */
@@ -119,10 +122,12 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     clientOf,
   });
   const server = createGrpcServer(arrivals, options.keepalive);
+  const local = new LocalCalls();
   const calls = createCalls(options);
   const serve = ({ definition, implementation }: Served): void => {
     calls.access.require(definition);
     server.addService(definition, implementation);
+    local.add(definition, implementation);
   };
   const core = createCore(options, calls);
   const { dynamic, random, webhookTargets } = options;
@@ -160,7 +165,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   serve(extensionsService({ aggregation, namespaces: registry.store('Namespace') }, calls.pipeline));
   const pages = { metrics, storage: registry.storage, stopping: options.stopping, log };
   serve(pagesService({ ...pages, kubernetesAddresses: () => door.addresses }, calls.pipeline));
-  return { server, refusals, arrivals, door, aggregation, setServing };
+  return { server, local, refusals, arrivals, door, aggregation, setServing };
 }
 
 type Calls = ReturnType<typeof createCalls>;

@@ -22,7 +22,7 @@ import type { CallContext } from '../verbs/call-context.ts';
 import { joinPieces } from '../verbs/pieces.ts';
 import type { PrepareCall } from '../verbs/prepared-call.ts';
 import { CallErrors } from './call-errors.ts';
-import { type AnyCall, GrpcCall, peerOfCall, wasReset, whenClosed, whenTaken } from './caller.ts';
+import { type AnyCall, peerOfCall, transportOf, wasReset, whenClosed, whenTaken } from './caller.ts';
 import { sendPieces } from './send-pieces.ts';
 import type { StatusReply } from './status.ts';
 import { warningMetadata } from './warnings.ts';
@@ -92,7 +92,7 @@ export class CallPipeline {
     return (call, callback) => {
       const meter = meterOf(call);
       const beganAt = meter.begin();
-      const transport = new GrpcCall(call);
+      const transport = transportOf(call);
       const context = new OpenCall(transport, this.options);
       const serve = async (): Promise<void> => {
         try {
@@ -149,7 +149,7 @@ export class CallPipeline {
     run: (context: OpenCall) => Promise<void>,
   ): void {
     const beganAt = meter.begin();
-    const context = new OpenCall(new GrpcCall(call), this.options, true);
+    const context = new OpenCall(transportOf(call), this.options, true);
     const serve = async (): Promise<void> => {
       try {
         context.identify();
@@ -178,7 +178,7 @@ export class CallPipeline {
     return (call) => {
       const meter = meterOf(call);
       const beganAt = meter.begin();
-      const context = new OpenCall(new GrpcCall(call), this.options, options.shape === 'stream');
+      const context = new OpenCall(transportOf(call), this.options, options.shape === 'stream');
       try {
         const leave = this.enterGuarded(call, context, options);
         const ended = (): void => {

@@ -31,15 +31,34 @@ function shownBy(call: AnyCall): CallerConnection {
   return { key: undefined, socket: certificate && { authorized: true, getPeerCertificate: () => certificate as never } };
 }
 
+/** A transport that is no stream of HTTP/2. */
+export interface OwnTransport extends TransportCall {
+  /** Breaks a call off whose client does not even read the status. */
+  reset(): void;
+}
+
+/** Where a call keeps its transport when that is no stream of HTTP/2. */
+export const OWN_TRANSPORT: unique symbol = Symbol('transport');
+
+const ownTransportOf = (call: AnyCall): OwnTransport | undefined =>
+  (call as { readonly [OWN_TRANSPORT]?: OwnTransport })[OWN_TRANSPORT];
+
+export function transportOf(call: AnyCall): TransportCall {
+  return ownTransportOf(call) ?? new GrpcCall(call);
+}
+
 /** After this, a cut-off stream that cannot even take its status is reset. */
 const RESET_AFTER_MS = 1_000;
 
 /** Resets a stream whose client does not even read the status. */
 export function resetUnread(call: AnyCall): void {
+  const own = ownTransportOf(call);
   const stream = http2StreamOf(call);
-  const reset = setTimeout(() => stream?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), RESET_AFTER_MS);
+  const reset = setTimeout(() => (own ? own.reset() : stream?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)), RESET_AFTER_MS);
   reset.unref();
-  stream?.once('close', () => clearTimeout(reset));
+  const stop = (): void => clearTimeout(reset);
+  if (own) own.whenClosed(stop);
+  else stream?.once('close', stop);
 }
 
 /** Calls `done` once, when an answer has left or its client is gone; one that is not taken within `ms` is cut off. */
@@ -74,7 +93,7 @@ export function peerOfCall(call: AnyCall): string {
 }
 
 /** A call over gRPC. */
-export class GrpcCall implements TransportCall {
+class GrpcCall implements TransportCall {
   readonly #call: AnyCall;
 
   constructor(call: AnyCall) {

@@ -5,12 +5,12 @@ import { sessionOptions } from '../connections/tls.ts';
 import { refuseMalformed } from './malformed-calls.ts';
 
 /** Objects have at most 1.5 MiB; the rest is room for JSON and what stands around them. */
-const MAX_RECEIVE_BYTES = 4 * 1024 * 1024;
+export const MAX_RECEIVE_BYTES = 4 * 1024 * 1024;
 /**
  * Pages have at most 2 MiB, but hold one object at least: in JSON one of 1.5 MiB has 9 MiB where every character is
  * written as \\u0001.
  */
-const MAX_SEND_BYTES = 12 * 1024 * 1024;
+export const MAX_SEND_BYTES = 12 * 1024 * 1024;
 
 /** A server that notices dead peers and bounds messages; `listener/` bounds the rest. */
 export function createGrpcServer(arrivals: Arrivals, keepalive: Keepalive = defaultKeepalive): Server {

@@ -28,7 +28,7 @@ class GrpcWatchSink implements WatchSink {
 
   send(frame: Buffer, taken: () => void): void {
     const stream = this.#stream;
-    if (!stream) this.#call.write(frame.subarray(FRAME_HEADER_BYTES), taken);
+    if (!stream) this.#call.write(frame.subarray(FRAME_HEADER_BYTES), (error?: Error | null) => error ?? taken());
     // A client that is gone takes nothing: its call ends by itself.
     else if (stream.writable) stream.write(frame, (error) => error ?? taken());
   }

@@ -4,6 +4,7 @@ import { formatLeaseTerm, LEASE_TERM } from '../../api/meta/lease-term.ts';
 import { onAbort } from '../abort.ts';
 import { longestTimerMs } from '../clock.ts';
 import type { CallOptions } from '../services/resource-client.ts';
+import type { CallChannel, ChannelOptions } from './call-channel.ts';
 import { cancelled, type FailedCall, fromServiceError, unanswered } from './call-errors.ts';
 import { decodeResponse, encodeRequest, maxMessageBytes, readWarnings } from './call-messages.ts';
 import type { ConnectOptions } from './connect-options.ts';
@@ -52,48 +53,58 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 type RunningCall = grpc.ClientUnaryCall | grpc.ClientReadableStream<Buffer> | grpc.ClientDuplexStream<Buffer, Buffer>;
 
 export function createConnection(options: ConnectOptions): Connection {
-  return new GrpcConnection(options);
+  return new GrpcConnection(options, () => openClient(options));
+}
+
+/** A connection whose calls another carries, which the caller made. */
+export function createConnectionOver(channel: CallChannel, options: ChannelOptions): Connection {
+  return new GrpcConnection(options, () => channel);
 }
 
 /** One connection, and how many calls use it. */
 interface Connected {
-  readonly client: grpc.Client;
+  readonly client: CallChannel;
   readonly certificate: object | undefined;
   calls: number;
 }
 
-function connected(options: ConnectOptions): Connected {
+function openClient(options: ConnectOptions): grpc.Client {
   const certificate = options.certificate?.();
   const own = certificate && { cert: certificate.certificate, key: certificate.key, ca: certificate.ca ?? options.ca };
-  const client = new grpc.Client(options.address, createCredentials({ ...options, ...own }), {
+  return new grpc.Client(options.address, createCredentials({ ...options, ...own }), {
     ...channelOptions,
     ...keepaliveOf(options),
     ...serverName(options.address),
     'grpc.primary_user_agent': options.userAgent ?? 'berth',
   });
-  return { client, certificate, calls: 0 };
 }
 
 class GrpcConnection implements Connection {
-  readonly #options: ConnectOptions;
+  readonly #options: ChannelOptions & Pick<ConnectOptions, 'certificate'>;
+  readonly #open: () => CallChannel;
   #connected: Connected;
   readonly #running = new Set<RunningCall>();
   #closed = false;
 
-  constructor(options: ConnectOptions) {
+  constructor(options: ChannelOptions & Pick<ConnectOptions, 'certificate'>, open: () => CallChannel) {
     this.#options = options;
-    this.#connected = connected(options);
+    this.#open = open;
+    this.#connected = this.#connect();
+  }
+
+  #connect(): Connected {
+    return { client: this.#open(), certificate: this.#options.certificate?.(), calls: 0 };
   }
 
   /**
    * The connection for new calls: another one when the certificate is another.
    * Calls that use the old one end in their time.
    */
-  get #client(): grpc.Client {
+  get #client(): CallChannel {
     const { client, certificate } = this.#connected;
     if (this.#closed || certificate === this.#options.certificate?.()) return client;
     const before = this.#connected;
-    this.#connected = connected(this.#options);
+    this.#connected = this.#connect();
     closeUnused(before);
     return this.#connected.client;
   }

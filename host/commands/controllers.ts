@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { logLevels } from '../../api/meta/log-level.ts';
 import { ExitWith } from '../../cli/program/failure.ts';
+import type { ConnectOptions } from '../../client/index.ts';
 import { type DaemonFlags, localConnection, runDaemon } from '../daemon/daemon.ts';
 import { boundHeapGrowth } from '../daemon/heap-growth.ts';
 import { type ControllersFlags, controllersErrors, controllersOptions, withControllersFlag } from '../flags/controllers-flags.ts';
@@ -36,10 +37,12 @@ async function controllers(flags: ControllersCommandFlags): Promise<void> {
   const errors = [...lostNodeErrors(flags), ...(await networkErrors(flags)), ...(await controllersErrors(flags))];
   if (errors.length > 0) throw new ExitWith(1, errors.join('\n'));
   const { runElected } = await import('../processes/elected-controllers.ts');
+  const { connect } = await import('../../client/index.ts');
   boundHeapGrowth();
   await runDaemon({ component: 'controllers', flags }, ({ logger, metrics, alone, signal }) => {
     alone();
     const connection = localConnection(flags.dataDir, flags.server, 'controllers');
-    return runElected({ connection, options: { ...controllersOptions(flags), logger, metrics } }, signal);
+    const open = (leaseTerm: ConnectOptions['leaseTerm']) => connect({ ...connection, leaseTerm });
+    return runElected({ connect: open, options: { ...controllersOptions(flags), logger, metrics } }, signal);
   });
 }

@@ -2,9 +2,11 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
+import type { LeaseTerm } from '../../api/meta/lease-term.ts';
+import type { ServerInfo } from '../../apiserver/main.ts';
 import { ExitWith } from '../../cli/program/failure.ts';
 import type { RunSchedulerOptions } from '../../scheduler/main.ts';
-import { type DaemonContext, type DaemonFlags, localConnection, runDaemon } from '../daemon/daemon.ts';
+import { type DaemonContext, type DaemonFlags, runDaemon, userAgentOf } from '../daemon/daemon.ts';
 import { controllersErrors, controllersOptions } from '../flags/controllers-flags.ts';
 import {
   defaultHistory,
@@ -20,7 +22,7 @@ import { networkErrors, serviceRangesOf } from '../flags/network-flags.ts';
 import { schedulerConfigHelp } from '../flags/scheduler-config-flag.ts';
 import { kubernetesOf, limitsOf, namespaceLimitsOf, type ServerTuning, withServerTuning } from '../flags/server-flags.ts';
 import { defaultMetricsAddress } from '../metrics/serve.ts';
-import { defaultDataDir, defaultListen, localAddress } from '../paths.ts';
+import { defaultDataDir, defaultListen } from '../paths.ts';
 
 interface ServerFlags extends DaemonFlags, HistoryFlags, ServerTuning {
   readonly listen: string;
@@ -66,10 +68,10 @@ async function server(flags: ServerFlags): Promise<void> {
     const running: Promise<void>[] = [];
     const { dataDir, listen, advertise, backend } = flags;
     const options = { dataDir, listen, advertise, backend, ...kubernetesOf(flags) };
-    const ready = ({ address }: { readonly address: string }): void => {
+    const ready = (info: ServerInfo): void => {
       daemon.alone();
-      if (flags.scheduler) running.push(runComponent('scheduler', { flags, address, daemon, profiles }));
-      if (flags.controllers !== false) running.push(runComponent('controllers', { flags, address, daemon }));
+      if (flags.scheduler) running.push(runComponent('scheduler', { flags, info, daemon, profiles }));
+      if (flags.controllers !== false) running.push(runComponent('controllers', { flags, info, daemon }));
     };
     const stopServer = new AbortController();
     const stop = (): void => void lastWords(running).then(() => stopServer.abort());
@@ -114,7 +116,7 @@ async function lastWords(running: readonly Promise<void>[]): Promise<void> {
 
 interface ComponentInput {
   readonly flags: ServerFlags;
-  readonly address: string;
+  readonly info: ServerInfo;
   readonly daemon: DaemonContext;
   /** Of the scheduler, when it is configured. */
   readonly profiles?: RunSchedulerOptions['profiles'];
@@ -125,21 +127,28 @@ async function readProfiles(file: string): Promise<RunSchedulerOptions['profiles
   return readSchedulerConfig(file);
 }
 
-/** A component in the server's process also reaches the API over the network, with a certificate of its own. */
+/**
+ * A component in the server's process: its calls take no way over the network, and the same steps as those that do.
+ */
 async function runComponent(name: 'scheduler' | 'controllers', input: ComponentInput): Promise<void> {
-  const { flags, address, daemon } = input;
-  const connection = localConnection(flags.dataDir, localAddress(address), name);
+  const { flags, info, daemon } = input;
   const logger = daemon.logger.child({ component: name });
+  const { connectOver } = await import('../../client/index.ts');
+  const { controlPlane } = await import('../../apiserver/main.ts');
+  const channel = info.channel({ identity: { user: controlPlane[name], groups: [] }, userAgent: userAgentOf(name) });
+  const options = { address: info.address };
   if (name === 'scheduler') {
     const { runScheduler } = await import('../../scheduler/main.ts');
-    const { connect } = await import('../../client/index.ts');
-    const client = connect(connection);
+    const client = connectOver(channel, options);
     const running = runScheduler({ client, profiles: input.profiles, logger, metrics: daemon.metrics }, daemon.signal);
     return running.finally(() => client.close());
   }
   const { runElected } = await import('../processes/elected-controllers.ts');
   // The lock of the data directory keeps other servers out: after a kill the same identity takes the Lease at once.
   const identity = `${hostname()}_${resolve(flags.dataDir)}`;
-  const options = { ...controllersOptions(flags), logger, metrics: daemon.metrics };
-  return runElected({ connection, identity, options }, daemon.signal);
+  const connect = (leaseTerm: () => LeaseTerm | undefined) => connectOver(channel, { ...options, leaseTerm });
+  return runElected(
+    { connect, identity, options: { ...controllersOptions(flags), logger, metrics: daemon.metrics } },
+    daemon.signal,
+  );
 }

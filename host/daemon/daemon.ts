@@ -95,5 +95,10 @@ export function localConnection(dataDir: string, address: string, component: str
     { ca: join(pki, 'ca.crt'), certificate: join(pki, `${component}.crt`), key: join(pki, `${component}.key`) },
     Date.now,
   );
-  return { address, ca: certificate().ca, certificate, userAgent: `berth-${component} berth/${packageVersion()}` };
+  return { address, ca: certificate().ca, certificate, userAgent: userAgentOf(component) };
+}
+
+/** How a component names itself to the server, with its version. */
+export function userAgentOf(component: string): string {
+  return `berth-${component} berth/${packageVersion()}`;
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ApiError } from '../../api/errors/index.ts';
 import { connectBriefly } from '../../client/connect-briefly.ts';
 import type { Client } from '../../client/index.ts';
-import { connect, createEventRecorder, isCancelled, referenceTo } from '../../client/index.ts';
+import { type ConnectOptions, connect, connectOver, createEventRecorder, isCancelled, referenceTo } from '../../client/index.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 
 let server: RunningServer;
@@ -18,9 +18,16 @@ async function failure(promise: Promise<unknown>): Promise<ApiError> {
 
 const configMap = (name: string, value = '1') => ({ metadata: { namespace: 'default', name }, data: { value } });
 
+/** A client in the server's process, as the scheduler and the controllers are. */
+function connectInside(options: ConnectOptions): Client {
+  const identity = { user: 'admin', groups: ['system:masters'] };
+  return connectOver(server.info.channel({ identity, userAgent: options.userAgent ?? 'berth' }), options);
+}
+
 describe.each([
   ['lives long', connect],
   ['is brief', connectBriefly],
+  ["is within the server's process", connectInside],
 ])('a connection that %s', (_, connecting) => {
   beforeAll(async () => {
     server = await startServer();

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lease } from '../../api/generated/types.ts';
 import { toMillis } from '../../api/meta/time.ts';
+import { type ConnectOptions, connect } from '../../client/index.ts';
 import { runElected } from '../../host/processes/elected-controllers.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
@@ -46,7 +47,8 @@ async function startHere(identity: string): Promise<() => Promise<void>> {
   const { address, ca } = server.info;
   const connection = { address, ca, ...(await readPair(server.dataDir, 'controllers')) };
   const stopping = new AbortController();
-  const running = runElected({ connection, identity, options: { logger: createFakeLogger() } }, stopping.signal);
+  const open = (leaseTerm: ConnectOptions['leaseTerm']) => connect({ ...connection, leaseTerm });
+  const running = runElected({ connect: open, identity, options: { logger: createFakeLogger() } }, stopping.signal);
   const end = async (): Promise<void> => {
     stopping.abort();
     await running;
