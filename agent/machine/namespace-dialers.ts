@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
 
 /** A network namespace, by a process that is in it. */
@@ -13,7 +14,10 @@ export interface Namespace {
  * through it. One for each pod while connections are opened, ended when idle, and by itself when the agent dies.
  */
 export interface NamespaceDialers {
-  /** The connection, or undefined when nothing listens there or the namespace cannot be entered. */
+  /**
+   * The connection, or undefined when nothing listens there or the namespace cannot be entered. The machine's own is
+   * not entered: a pod's process may have ended, and its number be another's by now.
+   */
   dial(namespace: Namespace, port: number): Promise<Socket | undefined>;
   close(): void;
 }
@@ -101,7 +105,7 @@ class WorkerDialers implements NamespaceDialers {
       `--net=/proc/${pid}/ns/net`,
       process.execPath,
       '-e',
-      `(${dialInside.toString()})(${JSON.stringify(this.#options.loopback)})`,
+      `(${dialInside.toString()})(${JSON.stringify({ hosts: this.#options.loopback, own: ownNamespace() })})`,
     ];
     const child = spawn('nsenter', args, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env: { PATH: process.env.PATH ?? '' } });
     const program: Program = { key, child, waiting: new Map(), idle: undefined };
@@ -129,8 +133,12 @@ class WorkerDialers implements NamespaceDialers {
   }
 }
 
+/** Which network namespace a process is in, as the kernel names it: "net:[4026531840]". */
+const ownNamespace = (): string => readlinkSync('/proc/self/ns/net');
+
 /** Runs in the namespace and must be self-contained. Connects as requested and passes the socket back. */
-function dialInside(hosts: readonly string[]): void {
+function dialInside({ hosts, own }: { readonly hosts: readonly string[]; readonly own: string }): void {
+  if (process.getBuiltinModule('node:fs').readlinkSync('/proc/self/ns/net') === own) process.exit(1);
   const { connect } = process.getBuiltinModule('node:net');
   process.on('disconnect', () => process.exit(0));
   process.on('message', ({ id, port }: { id: number; port: number }) => {
