@@ -53,9 +53,12 @@ export class PodLinks {
       const [path = '', value] = setting.replace('NAME', name).split('=');
       return `[ ! -e /proc/sys/net/${path} ] || echo ${value} > /proc/sys/net/${path}`;
     });
-    const inPod = `nsenter --net=/proc/${link.pid}/ns/net ip -batch -`;
+    const ofPod = `/proc/${link.pid}/ns/net`;
+    const inPod = `nsenter --net=${ofPod} ip -batch -`;
     await shell.run(
       [
+        // The pod's process may have ended, and its number be a process's of the machine by now.
+        `if [ ${ofPod} -ef /proc/self/ns/net ]; then echo 'process ${link.pid} is in the network of the machine' >&2; exit 1; fi`,
         `ip link delete ${name} 2>/dev/null || :`,
         // What a pod before this one had open at the address would be let in as established.
         ...forgetCommands(link.address),
@@ -63,7 +66,7 @@ export class PodLinks {
         ...sysctls,
         feed(inPod, podCommands(link)),
         // Verified in the pod itself: nothing of it may start before.
-        `nsenter --net=/proc/${link.pid}/ns/net ip -4 -oneline address show dev ${podLink} up | grep -q ' ${link.address}/32 '`,
+        `nsenter --net=${ofPod} ip -4 -oneline address show dev ${podLink} up | grep -q ' ${link.address}/32 '`,
       ].join('\n'),
     );
   }

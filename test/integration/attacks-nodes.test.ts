@@ -78,7 +78,7 @@ describe("a node's certificate in foreign hands", () => {
         return n1.pods.updateEphemeralContainers({ ...pod, spec: { ...pod.spec, ephemeralContainers: [debug] } });
       },
     ],
-    ['bind a pod to itself', () => n1.pods.bind({ ...at('open'), uid: '', nodeName: 'n1' } as never)],
+    ['bind a pod to itself', () => n1.pods.bind(at('open'), 'n1')],
     ["read another node's pod", () => n1.pods.get(at('theirs'))],
     ['list the pods of all nodes', () => n1.pods.list()],
     ["list another node's pods", () => n1.pods.list({ fieldSelector: 'spec.nodeName=n2' })],

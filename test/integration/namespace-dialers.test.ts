@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createNamespaceDialers } from './namespace-dialers.ts';
+import { createNamespaceDialers } from '../../agent/machine/namespace-dialers.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -17,8 +17,7 @@ function dialers() {
   return made;
 }
 
-// Namespaces are root's to make and to enter.
-describe.skipIf(process.getuid?.() !== 0)('a connection from inside of a network namespace', () => {
+describe('a connection from inside of a network namespace', () => {
   it('reaches the loopback address of a process in a namespace of its own', async () => {
     const inside = spawn('unshare', ['-n', 'sh', '-c', 'ip link set lo up && exec "$0" -e "$1"', process.execPath, listen], {
       stdio: ['ignore', 'pipe', 'inherit'],
