@@ -24,8 +24,10 @@ export async function updateObject(store: KindStore, sent: AnyObject, context: W
 }
 
 function checkNamesVersion(store: KindStore, at: ObjectName, resourceVersion: string | undefined): void {
-  if (store.kind.updateNeedsVersion && resourceVersion === undefined)
-    throw invalid(store.subject(at), [invalidValue('metadata.resourceVersion', '', 'must be specified for an update')]);
+  if (!store.kind.updateNeedsVersion || resourceVersion !== undefined) return;
+  const missing = invalidValue('metadata.resourceVersion', '', 'must be specified for an update');
+  // Kubernetes' word for no version.
+  throw invalid(store.subject(at), [{ ...missing, value: '0x0' }]);
 }
 
 /**

@@ -131,6 +131,16 @@ describe('objects of a custom kind', () => {
     await expect(objects.get(kind, at('a'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
+  it('are replaced only by a writer that names the version which it has read', async () => {
+    const { objects } = server.client;
+    const made = await objects.create(kind, cronTab('replaced', { namespace: 'default' }));
+    const { resourceVersion, ...metadata } = made.metadata as { resourceVersion: string };
+    const blind = objects.update(kind, { ...made, metadata });
+    await expect(blind).rejects.toThrow('metadata.resourceVersion: invalid value "": must be specified for an update');
+    await objects.update(kind, { ...made, metadata: { ...metadata, resourceVersion } });
+    await objects.delete(kind, at('replaced'));
+  });
+
   it('are refused with the path of what breaks the schema', async () => {
     const { objects } = server.client;
     const wrong = { ...cronTab('wrong'), spec: { replicas: 'three' } };

@@ -168,7 +168,7 @@ describe('an object', () => {
     await post(services, lease);
     const { message } = statusOf(await put(`${services}/l`, lease));
     expect(message).toBe(
-      'Lease.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: "": must be specified for an update',
+      'Lease.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update',
     );
   });
 

@@ -16,6 +16,7 @@ export const csiDriver = defineKind<CSIDriver>()({
   message: 'berth.storage.v1.CSIDriver',
   service: 'berth.storage.v1.CSIDrivers',
   durability: 'synced',
+  updateNeedsVersion: true,
   hasStatus: false,
   generation: 'spec changes',
   nameRule: 'subdomain',

@@ -15,6 +15,7 @@ export const csiNode = defineKind<CSINode>()({
   message: 'berth.storage.v1.CSINode',
   service: 'berth.storage.v1.CSINodes',
   durability: 'synced',
+  updateNeedsVersion: true,
   hasStatus: false,
   generation: 'nothing',
   nameRule: 'subdomain',

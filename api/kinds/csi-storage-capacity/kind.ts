@@ -15,6 +15,7 @@ export const csiStorageCapacity = defineKind<CSIStorageCapacity>()({
   message: 'berth.storage.v1.CSIStorageCapacity',
   service: 'berth.storage.v1.CSIStorageCapacities',
   durability: 'synced',
+  updateNeedsVersion: true,
   hasStatus: false,
   nameRule: 'subdomain',
   defaults: () => {},

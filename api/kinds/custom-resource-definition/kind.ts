@@ -21,6 +21,7 @@ export const customResourceDefinition = defineKind<CustomResourceDefinition>()({
   message: 'berth.apiextensions.v1.CustomResourceDefinition',
   service: 'berth.apiextensions.v1.CustomResourceDefinitions',
   durability: 'synced',
+  updateNeedsVersion: true,
   hasStatus: true,
   nameRule: 'subdomain',
   defaults: defaultCustomResourceDefinition,

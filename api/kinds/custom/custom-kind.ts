@@ -74,6 +74,7 @@ function bare(names: Names): Kind {
     message: openMessage,
     service: '',
     durability: 'synced',
+    updateNeedsVersion: true,
     hasStatus: false,
     nameRule: 'subdomain',
     defaults: () => {},

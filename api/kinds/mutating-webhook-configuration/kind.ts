@@ -20,6 +20,7 @@ export const mutatingWebhookConfiguration = defineKind<MutatingWebhookConfigurat
   service: 'berth.admissionregistration.v1.MutatingWebhookConfigurations',
   durability: 'synced',
   shownBeforeAcknowledged: true,
+  updateNeedsVersion: true,
   hasStatus: false,
   generation: 'content',
   nameRule: 'subdomain',

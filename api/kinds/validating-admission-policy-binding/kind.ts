@@ -19,6 +19,7 @@ export const validatingAdmissionPolicyBinding = defineKind<ValidatingAdmissionPo
   durability: 'synced',
   shownBeforeAcknowledged: true,
   maxObjects: 1_000,
+  updateNeedsVersion: true,
   hasStatus: false,
   nameRule: 'subdomain',
   defaults: ({ spec }) => defaultMatchResources(spec?.matchResources),

@@ -19,6 +19,7 @@ export const validatingAdmissionPolicy = defineKind<ValidatingAdmissionPolicy>()
   durability: 'synced',
   shownBeforeAcknowledged: true,
   maxObjects: 1_000,
+  updateNeedsVersion: true,
   hasStatus: true,
   conditionsNeed: ['type', 'status', 'once'],
   nameRule: 'subdomain',

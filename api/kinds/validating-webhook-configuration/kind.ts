@@ -23,6 +23,7 @@ export const validatingWebhookConfiguration = defineKind<ValidatingWebhookConfig
   service: 'berth.admissionregistration.v1.ValidatingWebhookConfigurations',
   durability: 'synced',
   shownBeforeAcknowledged: true,
+  updateNeedsVersion: true,
   hasStatus: false,
   generation: 'content',
   nameRule: 'subdomain',

@@ -16,6 +16,7 @@ export const volumeAttachment = defineKind<VolumeAttachment>()({
   message: 'berth.storage.v1.VolumeAttachment',
   service: 'berth.storage.v1.VolumeAttachments',
   durability: 'synced',
+  updateNeedsVersion: true,
   hasStatus: true,
   generation: 'nothing',
   nameRule: 'subdomain',
