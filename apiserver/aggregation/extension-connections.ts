@@ -2,6 +2,7 @@ import { Agent, type ClientRequest, type RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
+import { startTimeout } from '../calls/timeout.ts';
 import type { ProxyTarget } from '../http/proxy/proxy-target.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { overTls } from '../tunnel/over-tls.ts';
@@ -115,7 +116,8 @@ export class KeptConnections extends Agent {
 
   async #dial({ target }: KeptOptions): Promise<Duplex> {
     // Not cancelled with the caller. Node closes a connection that is opened after its request has ended.
-    const socket = await target.dial({ flow: extensionFlow, signal: AbortSignal.timeout(dialMs) });
+    const late = startTimeout(dialMs);
+    const socket = await target.dial({ flow: extensionFlow, signal: late.signal }).finally(late.clear);
     const secure = overTls(socket, this.#tls);
     secure.once('close', () => this.#open--);
     return secure;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { startTimeout } from '../calls/timeout.ts';
 import type { ForeignDocument } from '../openapi/foreign-definitions.ts';
 import type { Aggregation } from './aggregation.ts';
 import { askExtension, extensionFlow } from './extension-server.ts';
@@ -68,10 +69,11 @@ export class ExtensionDocuments {
     urlOf: (remote: RemoteGroup) => string,
     type: string,
   ): Promise<[RemoteGroup, Known][]> {
-    const late = AbortSignal.timeout(waitMs);
-    const isLate = new Promise<void>((resolve) => late.addEventListener('abort', () => resolve(), { once: true }));
+    const late = startTimeout(waitMs);
+    const isLate = new Promise<void>((resolve) => late.signal.addEventListener('abort', () => resolve(), { once: true }));
     const asked = remotes.filter(({ isAvailable }) => isAvailable).map((each) => this.#refresh(each, urlOf(each), type));
     if (asked.length > 0) await Promise.race([Promise.all(asked), isLate]);
+    late.clear();
     return remotes.flatMap((each) => {
       const known = this.#known.get(keyOf(each, urlOf(each), type));
       return known?.body ? [[each, known] as [RemoteGroup, Known]] : [];
@@ -96,8 +98,8 @@ export class ExtensionDocuments {
     if (!deps) return;
     let body: Buffer | undefined;
     const key = keyOf(remote, path, accept);
+    const { signal } = new AbortController();
     try {
-      const signal = AbortSignal.timeout(withinMs);
       const answer = await askExtension(remote, { path, accept, withinMs, mostBytes }, deps, { flow: extensionFlow, signal });
       body = answer.code === 200 ? answer.body : undefined;
     } catch {

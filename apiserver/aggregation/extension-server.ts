@@ -2,6 +2,7 @@ import { type RequestOptions, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
 import type { Identity } from '../authn/identity.ts';
+import { startTimeout } from '../calls/timeout.ts';
 import { type ProxyDeps, type ProxyTarget, serviceTarget } from '../http/proxy/proxy-target.ts';
 import type { FrontProxy } from '../pki/front-proxy.ts';
 import { overTls } from '../tunnel/over-tls.ts';
@@ -62,7 +63,8 @@ export async function askExtension(
   deps: ExtensionDeps,
   { flow, signal }: TunnelCaller,
 ): Promise<ExtensionAnswer> {
-  const ended = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
+  const late = startTimeout(withinMs);
+  const ended = AbortSignal.any([signal, late.signal]);
   const opened: Duplex[] = [];
   try {
     const target = await extensionTarget(remote, deps);
@@ -73,9 +75,10 @@ export async function askExtension(
     const headers = { host: extensionHost(remote), accept, ...remoteUserHeaders(aggregator) };
     return await read({ method, path, headers, createConnection: () => secure, signal: ended }, mostBytes);
   } catch (error) {
-    if (!signal.aborted && ended.aborted) throw new Error(`no answer within ${withinMs / 1_000} s`);
+    if (!signal.aborted && late.signal.aborted) throw new Error(`no answer within ${withinMs / 1_000} s`);
     throw error;
   } finally {
+    late.clear();
     for (const each of opened) each.destroy();
   }
 }

@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Duplex } from 'node:stream';
+import { startTimeout } from '../../calls/timeout.ts';
 import { overTls } from '../../tunnel/over-tls.ts';
 import { Places } from './places.ts';
 import { WebhookFailure } from './review.ts';
@@ -156,7 +157,9 @@ type Connected = (error: Error | null, socket?: Duplex) => void;
 /** TLS over a connection that is opened otherwise than by TCP. */
 function dialling(dial: NonNullable<WebhookTarget['dial']>, servername: string, ca: Buffer | undefined) {
   return (_options: object, connected: Connected): void => {
-    dial(AbortSignal.timeout(DIAL_MS)).then(
+    const late = startTimeout(DIAL_MS);
+    const dialled = dial(late.signal).finally(late.clear);
+    dialled.then(
       (socket) => connected(null, overTls(socket, { servername, minVersion: 'TLSv1.2', ...(ca && { ca }) })),
       (error: unknown) => connected(error as Error),
     );

@@ -3,6 +3,7 @@ import { BlockList, connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { badRequest, notFound, unavailable } from '../../../api/errors/index.ts';
 import type { EndpointSlice, Pod, Service } from '../../../api/generated/types.ts';
+import { startTimeout } from '../../calls/timeout.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
 import { slicesOf } from '../../registry/service-slices.ts';
 import { connectPod } from '../../tunnel/pod-connection.ts';
@@ -131,14 +132,16 @@ export async function connectWithin(
   { ms, signal }: { readonly ms: number; readonly signal: AbortSignal },
 ): Promise<Socket> {
   signal.throwIfAborted();
-  const late = AbortSignal.timeout(ms);
+  const late = startTimeout(ms);
   const socket = open();
   try {
-    await once(socket, 'connect', { signal: AbortSignal.any([signal, late]) });
+    await once(socket, 'connect', { signal: AbortSignal.any([signal, late.signal]) });
     return socket;
   } catch (error) {
     socket.destroy();
-    throw late.aborted ? new Error(`dial tcp ${host}: i/o timeout`) : error;
+    throw late.signal.aborted ? new Error(`dial tcp ${host}: i/o timeout`) : error;
+  } finally {
+    late.clear();
   }
 }
 
