@@ -133,7 +133,6 @@ describe('hack/verify-docs', () => {
         cpSync(join(root, name), join(clone, name), { recursive: true });
       symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
       const run = (script: string) => spawnSync(process.execPath, [join(clone, 'hack', script)], { encoding: 'utf8' });
-      expect(run('verify-docs')).toMatchObject({ status: 0 });
       const fields = join(clone, 'api/kinds/config-map/fields.ts');
       writeFileSync(
         fields,
@@ -142,13 +141,13 @@ describe('hack/verify-docs', () => {
       expect(run('verify-docs')).toMatchObject({ status: 1, stderr: expect.stringContaining('docs/manifest-support.md') });
       expect(run('update-docs')).toMatchObject({ status: 0 });
       expect(readFileSync(join(clone, 'docs/manifest-support.md'), 'utf8')).toContain('| `data` | refused | it is a test |');
-      expect(run('verify-docs')).toMatchObject({ status: 0 });
       const words = 'word '.repeat(25);
       writeFileSync(join(clone, 'docs/long.md'), `| ${words} |\n\n    ${words}\n\n- ${words}\n`);
+      // This alone: what was stale is not.
       expect(run('verify-docs')).toMatchObject({ status: 1, stderr: expect.stringMatching(/^\S+ docs\/long.md:5 [^\n]*\n$/) });
     } finally {
       rmSync(clone, { recursive: true, force: true });
     }
-    // Five programs that read all documents, one after the other.
+    // Three programs that read all documents, one after the other.
   }, 240_000);
 });
