@@ -96,6 +96,15 @@ test.each([
   await end();
 });
 
+test('what was encoded for a watch is freed when it ends', async () => {
+  const cache = filledCache();
+  const { turn, end } = pump(cache, 'wanted=yes', { revision: 0 });
+  while (turn());
+  expect(cache.frames.size).toBeGreaterThan(0);
+  await end();
+  expect(cache.frames.size).toBe(0);
+});
+
 test('a watch that was stopped does not go on looking', async () => {
   const { turn, looked, end } = pump(filledCache(), 'wanted=yes', { revision: 0 });
   await end();

@@ -66,6 +66,17 @@ describe('preemption on a machine whose memory is in use', () => {
     expect(ask('second')).toEqual(['NodeResourcesFit', 'NodeUsage']);
   });
 
+  it('wakes a pod by the events of a filter that rejects the node only without the victims', () => {
+    const term = { labelSelector: { matchLabels: { app: 'cache' } }, topologyKey: 'kubernetes.io/hostname' };
+    const beside = { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+    const asking = { ...vip, spec: { ...vip.spec, affinity: beside } };
+    const cache = on('cache', '14Gi').labels({ app: 'cache' }).build();
+    const roomy = node('n1').labels({ 'kubernetes.io/hostname': 'n1' }).capacity({ memory: '16Gi' }).build();
+    const found = preempt(asking, { nodes: [roomy], pods: [cache] });
+    expect(found.chosen).toBeUndefined();
+    expect(wakers(found)).toEqual(['NodeResourcesFit', 'InterPodAffinity']);
+  });
+
   it('wakes a pod by the events of every filter that rejects a node', () => {
     const tainted = node('n1').capacity({ memory: '4Gi' }).taint('dedicated', 'NoSchedule', 'db').build();
     expect(wakers(preempt(vip, { nodes: [tainted], pods: [] }))).toEqual(['TaintToleration', 'NodeResourcesFit']);
