@@ -1,5 +1,5 @@
-import { type ApiError, permissionDenied } from '../../api/errors/index.ts';
-import type { CertificateSigningRequest } from '../../api/generated/types.ts';
+import { type ApiError, asApiError, permissionDenied } from '../../api/errors/index.ts';
+import type { CertificateSigningRequest, ParamKind, ValidatingAdmissionPolicy } from '../../api/generated/types.ts';
 import type { KindName } from '../../api/kinds/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import { addressOfLease } from '../../api/meta/load-balancers.ts';
@@ -12,6 +12,7 @@ import { BalancedAddresses } from './node/balanced-addresses.ts';
 import { checkNodeChange, checkNodeCreate, checkNodeNext } from './node/node-changes.ts';
 import { NodeGraph } from './node/node-graph.ts';
 import { nodeMay } from './node/node-rules.ts';
+import { checkParamChange, type ParamQuestions } from './rbac/param-changes.ts';
 import { checkRoleChange, type RoleQuestions } from './rbac/role-changes.ts';
 import { RoleIndex } from './rbac/role-index.ts';
 import type { RuleSet } from './rbac/rule-set.ts';
@@ -119,6 +120,7 @@ export class Authorizer {
       }),
     });
     checkRoleChange(this.questions(identity), access, next, previous);
+    checkParamChange(this.paramQuestions(identity), access, next, previous);
     // Approval is a permission per signer.
     if (access.kind === 'CertificateSigningRequest' && access.verb.endsWith('-approval'))
       this.authorizeSigner(identity, (next as CertificateSigningRequest).spec?.signerName ?? '');
@@ -135,6 +137,7 @@ export class Authorizer {
     if (isMaster(identity)) return;
     checkNodeCreate(identity, access, object);
     checkRoleChange(this.questions(identity), access, object, undefined);
+    checkParamChange(this.paramQuestions(identity), access, object, undefined);
   }
 
   private questions(identity: Identity): RoleQuestions {
@@ -145,6 +148,30 @@ export class Authorizer {
       may: (access) => this.may(identity, access),
       rulesOfRole: (namespace, roleRef) => this.index.rulesOfRole(namespace, roleRef),
     };
+  }
+
+  private paramQuestions(identity: Identity): ParamQuestions {
+    return {
+      user: identity.user,
+      allows: (attributes) => this.allows(identity, attributes),
+      pluralOf: (paramKind) => this.pluralOf(paramKind),
+      policyOf: (name) => this.policyOf(name),
+    };
+  }
+
+  private pluralOf({ kind = '', apiVersion = '' }: ParamKind): string | undefined {
+    try {
+      return this.stores.find({ kind, apiVersion }).kind.plural;
+    } catch (error) {
+      if (asApiError(error)) return undefined;
+      throw error;
+    }
+  }
+
+  private policyOf(name: string): ValidatingAdmissionPolicy | undefined {
+    const store = this.stores.get('ValidatingAdmissionPolicy');
+    const entry = store?.cache.get(store.key({ namespace: '', name }));
+    return entry && (store?.cache.decoder.decode(entry) as ValidatingAdmissionPolicy);
   }
 
   /** What an access is in the words of roles. */
