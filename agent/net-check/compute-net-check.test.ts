@@ -110,6 +110,11 @@ describe('a node', () => {
     ],
   ])('whose resolver is %o says so', (own, problem) => expect(wrong(check({ own }))).toEqual([problem]));
 
+  it('whose range is another one than that of its pods says so', () =>
+    expect(wrong(check({ state: { ...state, movedTo: '10.42.7.0/24' } }))).toEqual([
+      "network: the node's range is 10.42.7.0/24 now, and its pods are still in 10.42.1.0/24, where other nodes do not look for them: restart the agent",
+    ]));
+
   it('names pods that are still in the other network, but not those that have to be', () => {
     const old = (count: number) => Array.from({ length: count }, (_, n) => ({ key: `a/p${n}`, staysThere: false }));
     expect(wrong(check({ enginePods: [{ key: 'a/port', staysThere: true }] }))).toEqual([]);

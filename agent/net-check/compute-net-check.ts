@@ -1,5 +1,6 @@
 import type { NetCheck, NetCheckItem, NetCheckPeer } from '../../api/generated/types.ts';
 import type { NetworkState } from '../pod-network/node-pod-network.ts';
+import { describeMove } from '../pod-network/node-range.ts';
 import { type RoutedNeighbour, tunnelOverhead, tunnelPort } from '../pod-network/node-routes.ts';
 import type { NetworkPlan } from '../pod-network/pod-network.ts';
 import { offloading } from '../pod-network/way-measurer.ts';
@@ -64,7 +65,7 @@ export function computeNetCheck({ nodeName, state, machine, ...facts }: NetFacts
     ...{ podCIDR: plan.range, mtu: plan.mtu },
     peers: facts.peers.map((peer) => peerOf(peer, plan, machine)),
     items: [
-      ...itemsOf('network', []),
+      ...itemsOf('network', movedProblems(plan, state)),
       ...itemsOf('routes', routeProblems(plan, machine, facts.peers)),
       ...itemsOf('firewall', firewallProblems(plan, machine)),
       ...itemsOf('services', serviceProblems(facts.table, machine, state)),
@@ -111,6 +112,12 @@ const peerOf = (peer: PeerFacts, plan: NetworkPlan, machine: MachineFacts): NetC
   ...{ nodeName: peer.name, gateway: peer.gateway, way: wayTo(peer, plan, machine), reached: isReached(peer.small) },
   ...(isReached(peer.small) && { mtu: lessOf(peer, plan, machine) ?? peer.room }),
 });
+
+function movedProblems({ range }: NetworkPlan, { movedTo }: NetworkState): Problem[] {
+  if (movedTo === undefined) return [];
+  const remedy = '"berth down", then what started it: its pods get new sandboxes, with addresses of the new range';
+  return [{ problem: describeMove(movedTo, range), remedy }];
+}
 
 function routeProblems(plan: NetworkPlan, machine: MachineFacts, peers: readonly PeerFacts[]): Problem[] {
   const { routes, hasGateway } = machine;

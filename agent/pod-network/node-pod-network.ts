@@ -13,10 +13,20 @@ import type { NftProcess } from '../nft/nft-process.ts';
 import type { Held, RoutedNetwork } from '../runtime/docker/routed-runtime.ts';
 import { wordsOf } from '../words-of.ts';
 import { namesAddressOf } from './gateway-link.ts';
-import { type ClusterNetwork, type Kept, ownerOf, rangesOf, readKept, readNet, writeKept } from './kept-network.ts';
+import {
+  type ClusterNetwork,
+  type Kept,
+  ownerOf,
+  rangesOf,
+  readKept,
+  readNet,
+  removePodNetwork,
+  writeKept,
+} from './kept-network.ts';
 import type { JoiningPod, LinkGate } from './link-gate.ts';
 import type { WayChoice } from './neighbour-routes.ts';
-import { computeNeighbours, rangeTextOf } from './neighbours.ts';
+import { computeNeighbours } from './neighbours.ts';
+import { describeMove, NodeRange, nextChange } from './node-range.ts';
 import { type JoinedPod, type NetworkPlan, PodNetwork } from './pod-network.ts';
 import { createShell, type Shell } from './shell.ts';
 import { WayMeasurer } from './way-measurer.ts';
@@ -53,6 +63,8 @@ export interface NetworkState {
   readonly damaged: ReadonlySet<string>;
   /** Services and names are carried for ranges or a domain that the cluster had when the agent started. */
   readonly isOutdated?: boolean;
+  /** The range that the node has now, where its pods are still in the one of before. */
+  readonly movedTo?: string | undefined;
 }
 
 /** What carries Services and names on this node. */
@@ -82,6 +94,7 @@ export class NodePodNetwork implements RoutedNetwork {
   #cluster: ClusterNetwork | undefined;
   /** What Services and names were started with: the first that was known. */
   #served: ClusterNetwork | undefined;
+  readonly #range: NodeRange;
   readonly #ground: Promise<ServicesGround>;
   #hasGround: (ground: ServicesGround) => void = () => {};
   #network: PodNetwork | undefined;
@@ -90,12 +103,14 @@ export class NodePodNetwork implements RoutedNetwork {
   /** For pods that wait. */
   #why: string;
   #error = '';
+  #movedTo: string | undefined;
   #refused: readonly string[] = [];
 
   constructor(options: NodePodNetworkOptions) {
     this.#options = options;
     this.isWanted = options.isWanted;
     this.ports = new HostPorts(options);
+    this.#range = new NodeRange(options.networks, options.nodeName);
     this.#ground = new Promise((resolve) => {
       this.#hasGround = resolve;
     });
@@ -180,7 +195,8 @@ export class NodePodNetwork implements RoutedNetwork {
   state(): NetworkState {
     const [refused, damaged] = [this.#refused, this.#measurer?.damaged ?? new Set<string>()];
     const isOutdated = !equalValues(this.#served, this.#cluster);
-    return { plan: this.#network?.plan, why: this.#why, domain: this.#cluster?.domain ?? '', refused, damaged, isOutdated };
+    const common = { why: this.#why, domain: this.#cluster?.domain ?? '', refused, damaged, isOutdated };
+    return { plan: this.#network?.plan, ...common, movedTo: this.#movedTo };
   }
 
   /** Measures the ways to these nodes now: they seem to be others than were measured. */
@@ -203,8 +219,8 @@ export class NodePodNetwork implements RoutedNetwork {
     let failed = '';
     while (!signal.aborted && this.#network === undefined) {
       try {
-        const kept = readKept(this.#options.nodeDir);
-        const range = kept ? parseAddressRange(kept.range) : await this.#ownRange(signal);
+        const kept = await this.#readKept(signal);
+        const range = kept ? parseAddressRange(kept.range) : await this.#range.get(signal);
         if (range === undefined) break;
         const network = this.#create(range, kept);
         await network.start();
@@ -231,6 +247,21 @@ export class NodePodNetwork implements RoutedNetwork {
     if (network === undefined) return;
     const following = networks.waitForSync(signal).then(() => this.#follow(network, signal));
     await Promise.all([network.guard(signal), following, this.#measure(network, signal)]);
+  }
+
+  /**
+   * What an agent before kept; undefined where there is nothing, or where the node has another range now (its Node was
+   * deleted): other nodes look for its pods there. What is in the old one is removed then, and pods that lose their
+   * links get new sandboxes. Without a server the old one stays.
+   */
+  async #readKept(signal: AbortSignal): Promise<Kept | undefined> {
+    const { nodeName, nodeDir, dataDir, clock, logger, shell } = this.#options;
+    const kept = readKept(nodeDir);
+    const now = kept && (await this.#range.otherSoon(kept.range, clock, signal));
+    if (now === undefined) return kept;
+    logger.warn({}, `the node's range is ${now} now, not ${kept?.range}: its pods get other addresses`);
+    await removePodNetwork(dataDir, nodeName, nodeDir, shell);
+    return undefined;
   }
 
   #measure(network: PodNetwork, signal: AbortSignal): Promise<void> {
@@ -290,18 +321,13 @@ export class NodePodNetwork implements RoutedNetwork {
     });
   }
 
-  /** Undefined when the signal aborts before there is one. */
-  async #ownRange(signal: AbortSignal): Promise<AddressRange | undefined> {
-    const { networks, nodeName } = this.#options;
-    await networks.waitForSync(signal);
-    while (!signal.aborted) {
-      const changed = nextChange(networks, signal);
-      const own = networks.lister.get(nodeName);
-      const text = own && rangeTextOf(own);
-      if (text !== undefined) return parseAddressRange(text);
-      await changed;
-    }
-    return undefined;
+  /** A range that changes while pods are in it is told: the network of a running agent does not move. */
+  #followOwnRange({ pool }: PodNetwork): void {
+    const movedTo = this.#range.other(pool.range.text);
+    if (movedTo === this.#movedTo) return;
+    this.#movedTo = movedTo;
+    this.#error = movedTo === undefined ? '' : describeMove(movedTo, pool.range.text);
+    if (movedTo !== undefined) this.#options.logger.warn({}, this.#error);
   }
 
   async #follow(network: PodNetwork, signal: AbortSignal): Promise<void> {
@@ -313,6 +339,7 @@ export class NodePodNetwork implements RoutedNetwork {
       changed ??= nextChange(networks, signal).finally(() => {
         changed = undefined;
       });
+      this.#followOwnRange(network);
       const own = { name: nodeName, address: this.#address, range: network.pool.range };
       const { neighbours, refused } = computeNeighbours(networks.lister.list(), own);
       for (const each of refused) if (!this.#refused.includes(each)) logger.warn({}, each);
@@ -369,21 +396,3 @@ function clusterOf({
 
 /** Holders are sandboxes: the pod's uid and the attempt. */
 const uidOfHolder = (holder: string): string => holder.slice(0, holder.lastIndexOf('/'));
-
-/** Resolves with the next change of any of them, or the end. */
-function nextChange(networks: Pick<Informer<NodeNetwork>, 'addHandler' | 'lister'>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    let isNew = false;
-    const done = (): void => {
-      // What is there already is told at once.
-      if (!isNew) return;
-      remove();
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const remove = networks.addHandler({ name: 'pod-network', onAdd: done, onUpdate: done, onDelete: done });
-    isNew = true;
-    signal.addEventListener('abort', done, { once: true });
-    if (signal.aborted) done();
-  });
-}
