@@ -138,6 +138,24 @@ it('takes no more of a watch than its client reads, and tells the status after t
   expect(statuses).toEqual([codes.ABORTED, 10]);
 });
 
+it('gives others their turn while a client reads a long watch as fast as it can', async () => {
+  const { channel } = serve((call: Written) => {
+    for (let i = 0; i < 50; i++) call.write(Buffer.from([i]));
+    call.end();
+  });
+  let [turns, isOver] = [0, false];
+  const count = (): void => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  let read = 0;
+  for await (const _ of watch(channel)) read++;
+  isOver = true;
+  expect(read).toBe(50);
+  expect(turns).toBeGreaterThanOrEqual(49);
+});
+
 it('breaks a watch off whose client reads nothing, with the error that its handler gave', async () => {
   const { channel } = serve((call: Written) => {
     for (let i = 0; i < 5; i++) call.write(Buffer.from([i]));

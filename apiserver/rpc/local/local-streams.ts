@@ -45,7 +45,8 @@ abstract class Half extends Duplex {
   override _read(): void {
     const done = this.#room;
     this.#room = undefined;
-    done?.();
+    // In a turn of its own: a reader that keeps up would otherwise read all that there is before others have theirs.
+    if (done) setImmediate(done);
   }
 }
 
