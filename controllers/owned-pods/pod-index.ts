@@ -68,8 +68,15 @@ export function podChanges<O extends Held>(pods: Informer<Pod>, owning: Owning<O
 }
 
 /** Whether an owner would decide otherwise on the next version of a pod than on the one before. */
-export function isNewsToOwners(next: Pod, old: Pod): boolean {
-  return facts(next) !== facts(old);
+export const isNewsToOwners = rememberLast((next: Pod, old: Pod) => facts(next) !== facts(old));
+
+/** Every controller of pods is told of an update before the next one comes, and asks the same: it is answered once. */
+function rememberLast<T>(compare: (next: T, old: T) => boolean): (next: T, old: T) => boolean {
+  let last: { readonly next: T; readonly old: T; readonly answer: boolean } | undefined;
+  return (next, old) => {
+    if (last?.next !== next || last.old !== old) last = { next, old, answer: compare(next, old) };
+    return last.answer;
+  };
 }
 
 function facts({ metadata, status }: Pod): string {
