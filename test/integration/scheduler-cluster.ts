@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import pino from 'pino';
 import type { Node, Pod } from '../../api/generated/types.ts';
 import { timestamp } from '../../api/meta/time.ts';
-import { runServer, type ServerInfo } from '../../apiserver/main.ts';
-import { type Client, type ConnectOptions, connect, type Logger } from '../../client/index.ts';
+import { controlPlane, runServer, type ServerInfo } from '../../apiserver/main.ts';
+import { type Client, type ConnectOptions, connect, connectOver, type Logger } from '../../client/index.ts';
 import { controllerRules } from '../../controllers/main.ts';
 import { type RunSchedulerOptions, runScheduler } from '../../scheduler/main.ts';
 import type { PodBuilder } from '../builders/index.ts';
@@ -17,7 +17,7 @@ export interface SchedulerCluster {
   /** How the administrator connects. */
   readonly admin: ConnectOptions;
   readonly dataDir: string;
-  /** Starts a scheduler with credentials of its own; the returned function stops it and resolves when it has ended. */
+  /** Starts a scheduler of its own; the returned function stops it and resolves when it has ended. */
   startScheduler(schedulerName?: string, options?: SchedulerStart): () => Promise<void>;
   /** Waits until the pods are as `until` says, woken by a watch. */
   podsUntil(until: (pods: readonly Pod[]) => boolean): Promise<readonly Pod[]>;
@@ -25,13 +25,15 @@ export interface SchedulerCluster {
 }
 
 export interface SchedulerStart extends Partial<Omit<RunSchedulerOptions, 'client' | 'schedulerName'>> {
-  /** Of something that stands between it and the server. */
+  /** Of something that stands between it and the server; without it, its calls take no way over the network. */
   readonly address?: string;
   /** Changes what it sees or does. */
   readonly through?: (client: Client) => Client;
 }
 
 const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+const scheduler = { identity: { user: controlPlane.scheduler, groups: [] }, userAgent: 'berth-scheduler' };
 
 export async function startSchedulerCluster(): Promise<SchedulerCluster> {
   const dataDir = await mkdtemp(join(tmpdir(), 'berth-scheduler-'));
@@ -58,10 +60,14 @@ export async function startSchedulerCluster(): Promise<SchedulerCluster> {
     client,
     admin,
     dataDir,
-    startScheduler(schedulerName, { address = info.address, through = (own: Client) => own, ...options } = {}) {
+    startScheduler(schedulerName, { address, through = (own: Client) => own, ...options } = {}) {
       const stopping = new AbortController();
-      const ended = optionsOf('scheduler').then(async (credentials) => {
-        const own = connect({ ...credentials, address });
+      const inside = () => connectOver(info.channel(scheduler), { address: info.address });
+      const opened =
+        address === undefined
+          ? Promise.resolve().then(inside)
+          : optionsOf('scheduler').then((own) => connect({ ...own, address }));
+      const ended = opened.then(async (own) => {
         const named = schedulerName ? { schedulerName } : {};
         await runScheduler({ client: through(own), logger: quiet, ...named, ...options }, stopping.signal);
         own.close();
