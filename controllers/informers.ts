@@ -3,6 +3,7 @@ import { resourceOf } from '../api/kinds/identity.ts';
 import { isKind, type KindMap, type KindName, kindId, kindNamed, kinds } from '../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import { type Growing, GrowingSet } from '../api/meta/growing-set.ts';
+import { withoutManagers } from '../api/meta/without-managers.ts';
 import { type Client, createInformer, type Informer, type Scope } from '../client/index.ts';
 import type { ControllerEnvironment } from './controller.ts';
 import { followDefinitions } from './custom-kinds.ts';
@@ -50,7 +51,10 @@ export function createInformers(
       const known = scopedOnes.get(name) as Informer<KindMap[Name]> | undefined;
       if (known) return known;
       const resource = client.resource<KindMap[Name]>(kindNamed(kind));
-      const informer = createInformer<KindMap[Name]>({ client: resource, scope, name: `controllers ${name}`, ...base });
+      const informer = createInformer<KindMap[Name]>({
+        ...{ client: resource, scope, transform: withoutManagers<KindMap[Name]>, name: `controllers ${name}` },
+        ...base,
+      });
       scopedOnes.set(name, informer as Informer<ApiObject>);
       runner.start(informer as Informer<ApiObject>);
       return informer;
@@ -80,7 +84,7 @@ function createKindInformers({ client, definitions, base, runner }: KindInformer
     const resource = client.resource(kind);
     const informer = createInformer<ApiObject>({
       client: resource,
-      ...(!isWhole(definitions, kind) && { transform: outlinerOf(kind) }),
+      transform: isWhole(definitions, kind) ? withoutManagers : outlinerOf(kind),
       indexers: indexersOf(definitions, kind),
       name: `controllers ${resourceOf(kind)}`,
       ...base,

@@ -1,4 +1,5 @@
 import { volumeIndexers } from '../api/kinds/volume-matching.ts';
+import { withoutManagers } from '../api/meta/without-managers.ts';
 import { type Client, type Clock, createInformer, type Informer, type Logger } from '../client/index.ts';
 import type { Observer } from './observer.ts';
 import type { Storage } from './plugins/volume-binding.ts';
@@ -12,13 +13,13 @@ export interface InformersOptions {
   readonly logger: Logger;
 }
 
-/** What the scheduler follows: everything whole but pods, of which there are most. Nothing runs yet. */
+/** What the scheduler follows: all but managed fields, and less of pods, of which there are most. Nothing runs yet. */
 export function createInformers({ client, clock, logger }: InformersOptions) {
-  const named = (plural: string) => ({ name: `scheduler ${plural}`, clock, logger });
+  const named = (plural: string) => ({ name: `scheduler ${plural}`, transform: withoutManagers, clock, logger });
   return {
     nodes: createInformer({ client: client.nodes, ...named('nodes') }),
     namespaces: createInformer({ client: client.namespaces, ...named('namespaces') }),
-    pods: createInformer({ client: client.pods, transform: createPodOutline(), ...named('pods') }),
+    pods: createInformer({ client: client.pods, ...named('pods'), transform: createPodOutline() }),
     claims: createInformer({ client: client.persistentVolumeClaims, ...named('claims') }),
     volumes: createInformer({ client: client.persistentVolumes, indexers: volumeIndexers, ...named('volumes') }),
     classes: createInformer({ client: client.storageClasses, ...named('storage classes') }),

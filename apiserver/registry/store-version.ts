@@ -15,7 +15,7 @@ export function storeAs(store: KindStore, kind: Kind): KindStore {
   const cache = Object.create(store.cache, {
     kind: { value: kind },
     decoder: { value: new EntryDecoder(kind) },
-    frames: { value: new SharedFrames() },
+    frames: { value: new SharedFrames(() => store.cache.now()) },
   });
   return Object.create(store, { kind: { value: kind }, cache: { value: cache } });
 }

@@ -1,3 +1,4 @@
+import type { Kind } from '../../api/kinds/kind.ts';
 import type { Entry } from './entry.ts';
 
 /** One change of one key, shared by every watcher. */
@@ -21,6 +22,19 @@ export interface RingBounds {
 
 /** Five minutes outlast any reconnect; the others keep a storm from eating the memory. */
 export const defaultRingBounds: RingBounds = { maxAgeMs: 5 * 60_000, maxEvents: 100_000, maxBytes: 64 * 1024 * 1024 };
+
+/**
+ * Heartbeats are written again and again, and all that they say is in the newest: a watcher that was away for longer
+ * reads as many objects in a list as it would hear of in half a minute. Of 500 nodes they would take 40 MB in five
+ * minutes.
+ */
+const heartbeatAgeMs = 60_000;
+
+/** What of a kind's changes is kept. Relaxed objects that do not expire are heartbeats: Lease, NodeMetrics. */
+export function ringBoundsOf({ durability, expiresAfter }: Pick<Kind, 'durability' | 'expiresAfter'>): RingBounds {
+  const isHeartbeat = durability === 'relaxed' && !expiresAfter;
+  return isHeartbeat ? { ...defaultRingBounds, maxAgeMs: heartbeatAgeMs } : defaultRingBounds;
+}
 
 /**
  * What an event takes besides its object's bytes: its fields, those of the entry and of the buffer, the key. Measured

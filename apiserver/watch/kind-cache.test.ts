@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import type { ConfigMap, ConfigMapWatchResponse } from '../../api/generated/types.ts';
 import { configMap } from '../../api/kinds/config-map/kind.ts';
+import { event } from '../../api/kinds/event/kind.ts';
+import { lease } from '../../api/kinds/lease/kind.ts';
 import type { StorageEvent } from '../storage/storage.ts';
 import { protobufEvents } from './event-format.ts';
 import { KindCache } from './kind-cache.ts';
@@ -147,6 +149,40 @@ test('frames are kept for watchers with the same selection, and dropped with the
   expect(read(late)).toEqual(['ADDED a@1']);
   for (const source of [other, late]) source.close();
   expect(cache.frames.size).toBe(0);
+});
+
+test('frames are kept for 15 s, also when nothing changes any more', () => {
+  const { cache, put, tick } = harness();
+  const source = watch(cache, 0);
+  put('a', 1);
+  cache.advance(1);
+  read(source);
+  tick(14_000);
+  cache.advance(2);
+  expect(cache.frames.size).toBeGreaterThan(0);
+  tick(2_000);
+  cache.advance(3);
+  expect(cache.frames.size).toBe(0);
+  put('a', 4);
+  cache.advance(4);
+  expect(read(source)).toEqual(['MODIFIED a@4']);
+});
+
+test.each([
+  ['five minutes, those of an object', configMap, 299_000],
+  ['five minutes, those of an Event', event, 299_000],
+  ['a minute, those of a Lease, of which only the newest counts', lease, 59_000],
+])('changes are kept for %s', (_, kind, keptMs) => {
+  let now = 0;
+  const never = () => ({});
+  const cache = new KindCache(kind, { clock: { now: () => now, setTimeout: never, setImmediate: never } });
+  cache.apply(change('put', 'a', 1, {}));
+  now += keptMs;
+  cache.advance(2);
+  expect(cache.ring.startRevision).toBe(0);
+  now += 2_000;
+  cache.advance(3);
+  expect(cache.ring.startRevision).toBe(1);
 });
 
 test('decoded objects are kept for other readers as far as their number and their bytes are bounded', () => {

@@ -5,7 +5,7 @@ import type { StorageEvent, StoredObject, StoredPage } from '../storage/storage.
 import { type Entry, EntryDecoder, makeEntry } from './entry.ts';
 import { EntryTable } from './entry-table.ts';
 import { type BatchClock, EventBatcher, systemBatchClock } from './event-batcher.ts';
-import { type CacheEvent, defaultRingBounds, EventRing, type RingBounds } from './event-ring.ts';
+import { type CacheEvent, EventRing, type RingBounds, ringBoundsOf } from './event-ring.ts';
 import { pastRange } from './past-range.ts';
 import { SharedFrames } from './shared-frames.ts';
 import { TouchIndex } from './touch-index.ts';
@@ -44,7 +44,7 @@ export class KindCache {
   readonly decoder: EntryDecoder;
   readonly ring: EventRing;
   readonly batcher: EventBatcher;
-  readonly frames = new SharedFrames();
+  readonly frames: SharedFrames;
   readonly touched: TouchIndex;
   private readonly clock: BatchClock;
   private readonly log: Logger | undefined;
@@ -60,7 +60,8 @@ export class KindCache {
     this.clock = options.clock ?? systemBatchClock;
     this.log = options.log;
     this.decoder = new EntryDecoder(kind);
-    this.ring = new EventRing({ ...defaultRingBounds, ...options.bounds }, 0);
+    this.frames = new SharedFrames(() => this.clock.now());
+    this.ring = new EventRing({ ...ringBoundsOf(kind), ...options.bounds }, 0);
     this.batcher = new EventBatcher(this.clock);
     this.touched = new TouchIndex(this.ring, this.decoder);
   }
@@ -162,6 +163,7 @@ export class KindCache {
     this.at = revision;
     // A kind that rests would hold the events of its last storm for ever.
     this.ring.trim(this.clock.now());
+    this.frames.forgetOld();
     for (const waiter of this.waiters) if (waiter.revision <= revision) waiter.done(true);
   }
 

@@ -9,6 +9,12 @@ export interface Frame {
 
 /** Those at the same place ask within one batch; what is kept beyond serves the few that lag behind. */
 const MAX_BYTES = 2 * 1024 * 1024;
+/** And not for long: a kind that rests would hold the frames of its last storm for ever. */
+const MAX_AGE_MS = 15_000;
+
+interface KeptFrame extends Frame {
+  readonly madeAtMs: number;
+}
 
 /** The watchers with one selection and format, and the keys of the frames that were made for them. */
 interface Sharing {
@@ -21,9 +27,14 @@ interface Sharing {
  * and format. They go with the last of these watchers.
  */
 export class SharedFrames {
-  private readonly frames = new Map<string, Frame>();
+  private readonly frames = new Map<string, KeptFrame>();
+  private readonly now: () => number;
   private readonly sharing = new Map<string, Sharing>();
   private bytes = 0;
+
+  constructor(now: () => number) {
+    this.now = now;
+  }
 
   /** How many bytes are kept. */
   get size(): number {
@@ -54,9 +65,9 @@ export class SharedFrames {
     const sharing = this.sharing.get(id);
     if (!sharing) return frame;
     sharing.keys.add(key);
-    this.frames.set(key, frame);
+    this.frames.set(key, { ...frame, madeAtMs: this.now() });
     this.bytes += sizeOf(frame);
-    this.trim(frame);
+    this.trim(key);
     return frame;
   }
 
@@ -67,9 +78,18 @@ export class SharedFrames {
   }
 
   /** The oldest go first, but never the newest, which others are about to ask for. */
-  private trim(newest: Frame): void {
-    for (const [key, frame] of this.frames) {
-      if (this.bytes <= MAX_BYTES || frame === newest) return;
+  private trim(newest: string): void {
+    for (const key of this.frames.keys()) {
+      if (this.bytes <= MAX_BYTES || key === newest) return;
+      this.drop(key);
+    }
+  }
+
+  /** Drops what is too old; called now and then. */
+  forgetOld(): void {
+    const oldest = this.now() - MAX_AGE_MS;
+    for (const [key, { madeAtMs }] of this.frames) {
+      if (madeAtMs >= oldest) return;
       this.drop(key);
     }
   }
