@@ -34,6 +34,7 @@ export function checkValue(judged: Judged, budget: Budget): FieldViolation[] {
   if (isJsonObject(value) && (node.properties !== undefined || node.additionalProperties !== undefined || node.embeddedResource))
     checkMembers(judged, violations, budget);
   else if (Array.isArray(value) && node.items !== undefined) checkItems(judged, violations, budget);
+  else checkNumbers({ value, place, before }, violations, node.type === 'number');
   if (violations.length > 0 && before !== undefined && equalValues(before, value)) return [];
   return violations;
 }
@@ -55,9 +56,14 @@ function checkMembers({ value, node, place, before }: Judged, violations: FieldV
   for (const name of Object.keys(object)) {
     if (violations.length >= REPORTED_VIOLATIONS) return;
     const inner = schemaOfMember(node, name);
-    if (inner === undefined) continue;
-    const at = node.properties?.has(name) ? member(place, name) : entry(place, name);
     const old = isJsonObject(before) && Object.hasOwn(before, name) ? before[name] : undefined;
+    if (inner === undefined) {
+      // The metadata of the object itself are of a known type.
+      const isKnown = place === undefined && name === 'metadata';
+      if (!isKnown) checkNumbers({ value: object[name]!, place: member(place, name), before: old }, violations, false);
+      continue;
+    }
+    const at = node.properties?.has(name) ? member(place, name) : entry(place, name);
     violations.push(...checkValue({ value: object[name]!, node: inner, place: at, before: old }, budget));
   }
 }
@@ -94,4 +100,34 @@ function checkEmbedded(object: JsonObject, place: Place | undefined, violations:
     } else if (value === undefined || value === '') violations.push(requiredAt(at, 'must not be empty'));
     else if (typeof value !== 'string') violations.push(invalidAt(at, value, 'must be a string'));
   }
+}
+
+/**
+ * Numbers that cannot be kept as they were written, in a value of which the schema says no more. JSON is read into
+ * doubles: without an error, the last digits of a large whole number would become others. `isDouble` is for a value
+ * that is to be one.
+ */
+function checkNumbers({ value, place, before }: Omit<Judged, 'node'>, violations: FieldViolation[], isDouble: boolean): void {
+  if (violations.length >= REPORTED_VIOLATIONS) return;
+  if (typeof value === 'number') {
+    const why = value === before ? undefined : unkept(value, isDouble);
+    if (why !== undefined) violations.push(invalidAt(placeText(place), value, why));
+  } else if (Array.isArray(value))
+    for (const [at, item] of value.entries())
+      checkNumbers(
+        { value: item, place: entry(place, at), before: Array.isArray(before) ? before[at] : undefined },
+        violations,
+        false,
+      );
+  else if (isJsonObject(value))
+    for (const name of Object.keys(value)) {
+      const old = isJsonObject(before) && Object.hasOwn(before, name) ? before[name] : undefined;
+      checkNumbers({ value: value[name]!, place: member(place, name), before: old }, violations, false);
+    }
+}
+
+function unkept(number: number, isDouble: boolean): string | undefined {
+  if (!Number.isFinite(number)) return 'is beyond what a number can be: write it as a text';
+  if (isDouble || !Number.isInteger(number) || Number.isSafeInteger(number)) return undefined;
+  return 'must be within ±(2^53-1), as larger whole numbers would lose digits: write it as a text';
 }
