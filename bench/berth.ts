@@ -8,6 +8,7 @@ import { removeNetwork } from '../agent/network.ts';
 import { createMounts, unmountBelow } from '../agent/volumes/mounts.ts';
 import { isConditionTrue } from '../api/meta/conditions.ts';
 import { type Client, type ConnectOptions, connect } from '../client/index.ts';
+import { nodeFlags } from '../host/processes/processes.ts';
 import { allocatorSettings } from '../host/service/service-command.ts';
 import { onSignal } from './cleanups.ts';
 
@@ -55,10 +56,10 @@ class Processes {
 
   start(word: 'server' | 'agent' | 'scheduler', ...args: string[]): ChildProcess {
     // As `berth up` and services start them.
-    const allocator = word === 'scheduler' ? {} : allocatorSettings(word);
+    const [flags, allocator] = word === 'scheduler' ? [[], {}] : [nodeFlags[word], allocatorSettings(word)];
     const child = spawn(
       process.execPath,
-      [...process.execArgv, launcher, word, ...args, '--data-dir', this.dataDir, '--log-level', 'warn'],
+      [...process.execArgv, ...flags, launcher, word, ...args, '--data-dir', this.dataDir, '--log-level', 'warn'],
       { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...allocator } },
     );
     child.stderr?.on('data', (chunk: Buffer) => {

@@ -53,10 +53,10 @@ function commandFile(dataDir: string, name: ProcessName): string {
 }
 
 /**
- * Flags of Node.js. The agent works in short bursts and keeps little: V8 would take 32 MB for its young generation,
- * and needs half as much. The server allocates too fast for that.
+ * Flags of Node.js, which benchmarks give as well. The agent works in short bursts and keeps little: V8 would take
+ * 32 MB for its young generation, and needs half as much. The server allocates too fast for that.
  */
-const nodeFlags: Readonly<Record<ProcessName, readonly string[]>> = { server: [], agent: ['--max-semi-space-size=8'] };
+export const nodeFlags: Readonly<Record<ProcessName, readonly string[]>> = { server: [], agent: ['--max-semi-space-size=8'] };
 
 /** `berth NAME ARGS`, as it is kept running. */
 export function commandOf(dataDir: string, name: ProcessName, args: readonly string[]): ServiceCommand {
