@@ -125,6 +125,9 @@ function readValue({ document, lines }: ParsedDocument, keepsDuplicates: boolean
   try {
     // Resolving aliases may fail: too many of them, or one that refers to nothing.
     const value: unknown = document.toJS();
+    const odd = isTooDeep(value) ? undefined : pathToOddNumber(value);
+    if (odd)
+      return unreadable([{ place: lines.placeOf(odd), path: pathText(odd), reason: 'JSON has no infinite number, and no NaN' }]);
     if (!keepsDuplicates) return { kind: 'value', value };
     if (isTooDeep(value)) throw new RangeError(tooDeepText);
     return { kind: 'value', value: all.length > 0 ? textOf(document.contents, document) : JSON.stringify(value) };
@@ -132,6 +135,17 @@ function readValue({ document, lines }: ParsedDocument, keepsDuplicates: boolean
     if (error instanceof RangeError) throw error;
     return unreadable([{ place: lines.placeOf([]), path: '', reason: (error as Error).message }]);
   }
+}
+
+/** Where a number stands that JSON cannot say, as ".inf"; written as JSON it would be null without a word. */
+function pathToOddNumber(value: unknown): (string | number)[] | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : [];
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, item] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    const below = pathToOddNumber(item);
+    if (below) return [key, ...below];
+  }
+  return undefined;
 }
 
 /** A node as JSON, with all members of its maps. What others refer to is written out, but for what it has twice. */

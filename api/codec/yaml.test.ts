@@ -100,6 +100,11 @@ it.each([
   ['text that is no manifest', 'hello world\n', '1: expected an object, found string "hello world"'],
 ])('says what is wrong with %s', (_title, text, problem) => expect(names(text)).toEqual([problem]));
 
+it.each(['.inf', '-.INF', '.nan', '1e400'])('refuses the number %s, which JSON cannot say, with its line and path', (number) => {
+  const text = `kind: Thing\napiVersion: a.b/v1\nmetadata: { name: a }\nspec:\n  list:\n  - most: ${number}\n`;
+  expect(names(text)).toEqual(['6: spec.list[0].most: JSON has no infinite number, and no NaN']);
+});
+
 it('reads Windows line ends and a byte order mark, and counts lines as an editor does', () => {
   const text = `\ufeff${pod('a')}---\n${pod('b').replace('image', 'imagee')}`.replaceAll('\n', '\r\n');
   expect(names(text)).toEqual(['a', '17: spec.containers[0].imagee: unknown field; did you mean "image"?']);
