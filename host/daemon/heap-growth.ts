@@ -9,5 +9,17 @@ export const growthFlag = '--heap-growing-percent=100';
  * collecting more often takes some percent of the processor while they are busy. From the next full collection on.
  */
 export function boundHeapGrowth(): void {
+  usualFlag = growthFlag;
   setFlagsFromString(growthFlag);
+}
+
+/** V8 decides. */
+let usualFlag = '--heap-growing-percent=0';
+
+/** At rest garbage is made slowly, and V8 collects a third of the heap's worth of it beside what runs. */
+export const restFlag = '--heap-growing-percent=30';
+
+/** How much the heap may grow at rest, and otherwise; from the next full collection on. */
+export function letHeapGrow(isAtRest: boolean): void {
+  setFlagsFromString(isAtRest ? restFlag : usualFlag);
 }

@@ -24,6 +24,15 @@ class Process implements Collector {
     this.heap = Math.min(this.heap, 12 * megabyte);
   };
   collections = () => this.collected + this.shrunk;
+  readonly reducerCalls: string[] = [];
+  committed = 300 * megabyte;
+  reducer = {
+    committedBytes: () => this.committed,
+    begin: () => void this.reducerCalls.push('begin'),
+    end: () => void this.reducerCalls.push('end'),
+    work: () => void this.reducerCalls.push('work'),
+    collect: () => void this.reducerCalls.push('collect'),
+  };
 }
 
 let stop: AbortController;
@@ -132,12 +141,64 @@ describe('collecting when idle', () => {
     expect(process.collections()).toBe(2);
   });
 
-  it('only collects a large heap, where shrinking would pause the process for long', () => {
-    process.heap = 200 * megabyte;
-    collectWhenIdle(stop.signal, process);
-    process.young = 32 * megabyte;
-    vi.advanceTimersByTime(checkMs);
-    expect([process.shrunk, process.collected]).toEqual([0, 1]);
+  describe('of a large heap, which would pause the process for long', () => {
+    /** So many checks, in each of which the process takes so much of a core. */
+    const pass = (checks: number, percent: number) => {
+      for (let check = 0; check < checks; check++) {
+        process.cpu += (percent * checkMs) / 100;
+        vi.advanceTimersByTime(checkMs);
+      }
+    };
+
+    beforeEach(() => {
+      process.heap = 200 * megabyte;
+      process.young = 32 * megabyte;
+      collectWhenIdle(stop.signal, process);
+    });
+    afterEach(() => expect(process.collections()).toBe(0));
+
+    it('lets V8 reduce it for a minute, once after each work', () => {
+      pass(3, 80);
+      expect(process.reducerCalls).toEqual([]);
+      pass(3, 10);
+      expect(process.reducerCalls).toEqual(['begin']);
+      process.committed = 250 * megabyte;
+      pass(30, 10);
+      expect(process.reducerCalls).toEqual(['begin', 'end']);
+      // Heartbeats leave garbage, which V8 collects by itself.
+      process.heap = 280 * megabyte;
+      pass(30, 10);
+      expect(process.reducerCalls).toEqual(['begin', 'end']);
+      pass(1, 80);
+      expect(process.reducerCalls).toEqual(['begin', 'end', 'work']);
+      pass(1, 10);
+      expect(process.reducerCalls).toEqual(['begin', 'end', 'work', 'begin']);
+    });
+
+    it('takes no work for what V8 does meanwhile, and ends when there is work', () => {
+      pass(1, 10);
+      pass(3, 40);
+      expect(process.reducerCalls).toEqual(['begin']);
+      pass(1, 60);
+      expect(process.reducerCalls).toEqual(['begin', 'end', 'work']);
+      pass(1, 10);
+      expect(process.reducerCalls).toEqual(['begin', 'end', 'work', 'begin']);
+    });
+
+    it('is collected at once when V8 did not reduce it', () => {
+      pass(10, 10);
+      expect(process.reducerCalls).toEqual(['begin', 'end', 'collect']);
+    });
+
+    it('is as for others once it has become small', () => {
+      pass(1, 10);
+      process.committed = process.heap = 90 * megabyte;
+      pass(6, 10);
+      expect(process.reducerCalls).toEqual(['begin', 'end']);
+      pass(10, 1);
+      expect(process.shrunk).toBe(3);
+      process.shrunk = process.collected = 0;
+    });
   });
 
   it('ends with the signal', () => {
@@ -177,6 +238,32 @@ describe('collecting when idle', () => {
     v8Collector().collect();
     expect(size()).toBeGreaterThan(again - little);
   });
+
+  it('reduces a heap full of holes while the process goes on', async () => {
+    vi.useRealTimers();
+    const { reducer, collect } = v8Collector();
+    const kept: (object | undefined)[] = [];
+    for (let i = 0; i < 1_500_000; i++) kept[i] = { i, text: `${i}`, more: [i] };
+    collect();
+    for (let i = 0; i < kept.length; i++) if (i % 8 !== 0) kept[i] = undefined;
+    collect();
+    const before = reducer.committedBytes();
+    reducer.begin();
+    try {
+      // Garbage, so that V8 finds the process at work, as one with heartbeats is.
+      await vi.waitFor(
+        () => {
+          for (let i = 0; i < 20_000; i++) kept[i * 8] = { i, text: `${i}`, more: [i] };
+          expect(reducer.committedBytes()).toBeLessThan(before - 16 * megabyte);
+        },
+        { timeout: 60_000, interval: 20 },
+      );
+    } finally {
+      reducer.end();
+      reducer.work();
+    }
+    expect(kept.filter(Boolean)).toHaveLength(1_500_000 / 8);
+  }, 90_000);
 
   it('gives back the room that V8 took for young objects', async () => {
     // The tests of other files may have left this process a heap that would only be collected, and may still work.

@@ -1,6 +1,7 @@
 import { Session } from 'node:inspector';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { type HeapReducer, LargeHeap, v8Reducer } from './large-heap.ts';
 
 /** What a process measures of itself, and what it does about it. */
 export interface Collector {
@@ -16,13 +17,15 @@ export interface Collector {
    * told that memory is short.
    */
   youngBytes(): number;
-  /** Collects the whole heap and gives unused memory back. Blocks for some 50 ms. */
+  /** Collects the whole heap and gives unused memory back. Blocks for some 50 ms, or 2 ms for each MB that lives. */
   collect(): void;
   /**
    * The same, soon, and gives back the room for young objects and compiled code, which V8 compiles again from the text
    * when it runs next. Blocks for twice as long.
    */
   shrink(): void;
+  /** For heaps that are too large for these pauses. */
+  readonly reducer: HeapReducer;
 }
 
 /** How often it is looked whether work has ended. */
@@ -32,6 +35,8 @@ export const checkMs = 10_000;
  * not for a process that has something to do.
  */
 const quietMs = checkMs / 5;
+/** Half a core: what reduces the memory meanwhile takes less. */
+const busyMs = checkMs / 2;
 /** With less the process only ticks: it needs no room for young objects, and little of its code. */
 const restMs = checkMs / 40;
 /** What V8 leaves lying about of less is not worth the pause; ticking alone takes minutes to make so much. */
@@ -40,14 +45,15 @@ const worthBytes = 8 * 1024 * 1024;
 const worthFraction = 1 / 4;
 /** How often in a row the heap is collected for the room of young objects. */
 const mostRepeats = 3;
-/** Room and code are worth a long pause only where they are much of what the process holds. */
+/** Pauses grow with the heap: one with more is never collected in one. */
 const mostShrunkBytes = 128 * 1024 * 1024;
 
 /**
  * Collects what work has left behind when it has ended, until aborted: V8 collects when memory grows, so a process that
  * has done its work and only ticks would keep the garbage of its busiest minute, as much again as it needs. Work is
  * processor time, or a heap that has grown: after a busy minute V8 may have collected the heap, but it keeps the room
- * that it took for it until it is collected at rest, and what it compiled. Does not keep the process alive.
+ * that it took for it until it is collected at rest, and what it compiled. A large heap is reduced instead, without a
+ * long pause (LargeHeap). Does not keep the process alive.
  */
 export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Collector()): void {
   let cpuMs = collector.cpuMs();
@@ -56,16 +62,19 @@ export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Co
   /** Whether there was work since code was given back, at the start too. */
   let hasCode = true;
   let repeats = 0;
+  const large = new LargeHeap(collector.reducer);
   const timer = setInterval(() => {
     const workedMs = collector.cpuMs() - cpuMs;
     const isQuiet = workedMs <= quietMs;
+    const isLarge = collector.heapBytes() > mostShrunkBytes;
+    const isReducing = large.check({ isLarge, isQuiet, isBusy: workedMs > busyMs });
     hasWorked ||= !isQuiet || collector.heapBytes() - heapBytes > Math.max(worthBytes, heapBytes * worthFraction);
     hasCode ||= hasWorked;
     const rests = workedMs <= restMs;
     if (!rests) repeats = 0;
     const holdsRoom = rests && repeats < mostRepeats && collector.youngBytes() > worthBytes;
-    const shrinks = rests && (holdsRoom || hasCode) && collector.heapBytes() <= mostShrunkBytes;
-    if (isQuiet && (hasWorked || holdsRoom || shrinks)) {
+    const shrinks = rests && (holdsRoom || hasCode);
+    if (isQuiet && !isLarge && !isReducing && (hasWorked || holdsRoom || shrinks)) {
       if (shrinks) collector.shrink();
       else collector.collect();
       if (shrinks) hasCode = false;
@@ -92,7 +101,14 @@ const keepsCode = '--no-stress-flush-code --no-flush-baseline-code';
 /** The process itself, as V8 sees it. */
 export function v8Collector(): Collector {
   let gc: (() => void) | undefined;
+  const collect = (): void => {
+    gc ??= exposedGc();
+    gc();
+  };
+  const committedBytes = () => getHeapSpaceStatistics().reduce((sum, { space_size: size }) => sum + size, 0);
   return {
+    reducer: v8Reducer({ collect, committedBytes }),
+    collect,
     cpuMs() {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1000;
@@ -103,10 +119,6 @@ export function v8Collector(): Collector {
         .filter(({ space_name: name }) => !name.startsWith('new_'))
         .reduce((sum, { space_used_size: used }) => sum + used, 0),
     youngBytes: () => getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_size ?? 0,
-    collect() {
-      gc ??= exposedGc();
-      gc();
-    },
     // Node.js has no call of its own for V8's notice that memory is low; no port is opened for this session.
     shrink() {
       const session = new Session();
