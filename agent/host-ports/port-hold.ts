@@ -28,7 +28,13 @@ async function holdTcp(port: number, host: string): Promise<PortHold> {
 async function holdUdp(port: number, address: string): Promise<PortHold> {
   const socket = createSocket('udp4');
   socket.bind({ port, address, exclusive: true });
-  await once(socket, 'listening');
+  try {
+    await once(socket, 'listening');
+  } catch (error) {
+    // Unlike a server, it stays open when it cannot be bound.
+    socket.close();
+    throw error;
+  }
   socket.on('error', () => {});
   socket.unref();
   return { release: () => void socket.close() };

@@ -47,11 +47,13 @@ function askOnce({ address, port = dnsPort, name, packetSize = 0 }: Probe, signa
   const query = renderQuery(name, packetSize - ipAndUdpHeaders);
   return new Promise((resolve) => {
     const socket = createSocket('udp4');
+    let hasEnded = false;
     const end = (found: ProbeResult): void => {
+      if (hasEnded) return;
+      hasEnded = true;
       clearTimeout(timer);
       unlink();
-      // What comes from here on is of no interest.
-      socket.removeAllListeners().on('error', () => {});
+      // Its listeners stay: Node closes a socket that is still being bound by one of its own.
       socket.close();
       resolve(found);
     };
@@ -64,7 +66,9 @@ function askOnce({ address, port = dnsPort, name, packetSize = 0 }: Probe, signa
       if (isAnswerTo(query, answer)) end({ result: 'answered' });
     });
     // A connected socket is told of errors that other machines send.
-    socket.on('connect', () => socket.send(query));
+    socket.on('connect', () => {
+      if (!hasEnded) socket.send(query);
+    });
     socket.connect(port, address);
   });
 }

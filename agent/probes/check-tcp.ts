@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { Socket } from 'node:net';
 import { onAbort } from '../../client/abort.ts';
 import { systemClock } from '../../client/clock.ts';
 import { type CheckResult, failure, joinHostPort, success } from './check-result.ts';
@@ -12,7 +12,7 @@ export function checkTcp(
 ): Promise<CheckResult> {
   const address = joinHostPort(target);
   return new Promise((resolve) => {
-    const socket = connect({ host: target.host, port: target.port });
+    const socket = new Socket();
     const settle = (result: CheckResult) => {
       cancel();
       unlink();
@@ -23,5 +23,14 @@ export function checkTcp(
     const unlink = onAbort(signal, () => settle(failure('aborted')));
     socket.once('connect', () => settle(success));
     socket.on('error', (error) => settle(failure(dialWords(error, address))));
+    try {
+      socket.connect({ host: target.host, port: target.port });
+    } catch (error) {
+      // A port that is none.
+      cancel();
+      unlink();
+      socket.destroy();
+      throw error;
+    }
   });
 }

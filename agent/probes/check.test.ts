@@ -25,6 +25,7 @@ const target = { pod: {}, container, containerId: 'c', podIP: '127.0.0.1' };
 const look = (handler: ProbeHandler, timeoutMs = 5_000) => check(handler, target, timeoutMs, never);
 
 async function listen(server: Server): Promise<number> {
+  server.on('connection', (socket) => closers.push(() => socket.destroy()));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closers.push(() => {
     (server as { closeAllConnections?: () => void }).closeAllConnections?.();
