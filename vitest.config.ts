@@ -24,6 +24,8 @@ class LongFilesFirst extends BaseSequencer {
   }
 }
 
+/** Fails a file that leaves something behind in the process that it shares with others. */
+const leftovers = ['test/leftovers.ts'];
 const excluded = ['node_modules/**', 'dist/**'];
 
 // One project for each kind of test; hack/test runs them in this order. Only e2e and chaos need Docker.
@@ -41,6 +43,7 @@ export default defineConfig({
           // No test leaves anything behind in a module: loading all modules for each file took more time than the
           // tests.
           isolate: false,
+          setupFiles: leftovers,
           include: [
             '{api,client,apiserver,scheduler,agent,controllers,cli,host,examples,hack,test/fakes,test/builders,bench}/**/*.test.ts',
           ],
@@ -58,6 +61,7 @@ export default defineConfig({
           exclude: excluded,
           expect: expectation,
           isolate: false,
+          setupFiles: leftovers,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -66,8 +70,7 @@ export default defineConfig({
         ssr: { resolve: { conditions } },
         test: {
           name: 'integration',
-          // With modules loaded once per worker it takes 265 s, not 362, but tests of the command line and of extension
-          // servers leave listeners and connections to the files after them.
+          setupFiles: leftovers,
           include: ['test/integration/**/*.test.ts'],
           exclude: excluded,
           expect: expectation,

@@ -16,6 +16,8 @@ afterEach(async () => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
   process.exitCode = undefined;
+  // The command line listens to its output up to the end of its process.
+  process.stdout.removeAllListeners('error');
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -1,7 +1,10 @@
-import { expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { commands } from '../../host/main.ts';
 import { foreignSubcommand, insteadOf } from './foreign-flags.ts';
 import { createCommandLine } from './program.ts';
+
+// The command line listens to its output up to the end of its process.
+afterAll(() => void process.stdout.removeAllListeners('error'));
 
 it.each([
   ['--kubeconfig', 'BERTH_CONFIG=FILE'],

@@ -144,13 +144,14 @@ describe('a single call', () => {
     for (const server of servers) {
       await new Promise<void>((listening) => (server ? server.listen(0, '127.0.0.1', listening) : listening()));
       const { port } = (server?.address() ?? { port: 1 }) as { port: number };
+      server?.on('connection', (socket) => cleanups.push(() => socket.destroy()));
       if (server) cleanups.push(() => server.close());
       expect(await callOnce({ address: `127.0.0.1:${port}`, ca: pki.ca }, path, request, 300)).toBeUndefined();
     }
   });
 
   it('gives up after 2 s without a handshake, however long an answer may take', async () => {
-    const server = createServer(() => {});
+    const server = createServer((socket) => cleanups.push(() => socket.destroy()));
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
     cleanups.push(() => server.close());
     const { port } = server.address() as AddressInfo;

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,11 +21,26 @@ export interface CommandLine {
   close(): Promise<void>;
 }
 
+const emitters: readonly EventEmitter[] = [process, process.stdout];
+const events = ['SIGINT', 'SIGTERM', 'exit', 'error'] as const;
+
+/** Remembers who listens now; the function that it gives takes those away that came since. */
+function keepListeners(): () => void {
+  const all = emitters.flatMap((emitter) => events.map((event) => ({ emitter, event })));
+  const before = all.map(({ emitter, event }) => new Set<unknown>(emitter.listeners(event)));
+  return () => {
+    for (const [at, { emitter, event }] of all.entries())
+      for (const listener of emitter.listeners(event)) if (!before[at]?.has(listener)) emitter.off(event, listener as () => void);
+  };
+}
+
 export async function openCommandLine(admin: ConnectOptions): Promise<CommandLine> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-cli-'));
   process.env.BERTH_CONFIG = join(folder, 'config');
   process.env.XDG_CACHE_HOME = join(folder, 'cache');
   await upsertContext({ name: 'here', options: admin, use: true });
+  // Each run listens for signals and for the end of its process, which is no end of this one.
+  const removeListeners = keepListeners();
   const [stdout, stderr]: [string[], string[]] = [[], []];
   // Each run listens for the end of its reader, which is the end of the process elsewhere.
   process.stdout.setMaxListeners(100);
@@ -46,6 +62,7 @@ export async function openCommandLine(admin: ConnectOptions): Promise<CommandLin
       delete process.env.BERTH_CONFIG;
       delete process.env.XDG_CACHE_HOME;
       process.exitCode = undefined;
+      removeListeners();
       await rm(folder, { recursive: true, force: true });
     },
   };

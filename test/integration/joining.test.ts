@@ -110,7 +110,7 @@ describe('joining', () => {
     expect(await why(endpoint, [`sha256:${'0'.repeat(64)}`])).toMatch(new RegExp(`another cluster.*${hash}.*sha256:0000`));
     expect(await why(endpoint, [hash], () => Date.now() - 600_000)).toMatch(/clock is 10 minutes behind the server's/);
     expect(await why({ ...endpoint, port: 1 })).toMatch(/nothing listens at 127\.0\.0\.1, port 1/);
-    const stranger = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    const stranger = createServer((socket) => socket.resume().end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
     expect(await why({ host, port: (stranger.address() as AddressInfo).port })).toMatch(/no Berth server/);
     stranger.close();

@@ -42,6 +42,7 @@ afterAll(async () => {
 async function listen(onConnection: (socket: Socket) => void): Promise<number> {
   const listener: Server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => {});
+    opened.add({ close: () => socket.destroy() });
     onConnection(socket);
   }).listen(0, '127.0.0.1');
   opened.add(listener);
