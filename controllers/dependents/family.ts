@@ -82,10 +82,15 @@ export function createFamily(followed: Growing<FamilyKind>): Family {
   const { byId, isGone } = followKinds(followed);
 
   function related(index: keyof typeof familyIndexers, value: string | undefined): Member[] {
-    if (!value) return [];
-    return Array.from(followed).flatMap((each) =>
-      each.informer.lister.byIndex(index, value).map((object) => ({ followed: each, object })),
-    );
+    const found: Member[] = [];
+    if (!value) return found;
+    for (const each of followed) {
+      const { lister } = each.informer;
+      // Of some fifty kinds one or two have any.
+      if (!lister.isInIndex(index, value)) continue;
+      for (const object of lister.byIndex(index, value)) found.push({ followed: each, object });
+    }
+    return found;
   }
 
   /** Of an owner in a namespace only what is in it: its uid in an object of another namespace names no owner. */
