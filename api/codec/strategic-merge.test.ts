@@ -194,6 +194,7 @@ describe('a strategic merge patch', () => {
   it.each<[string, JsonObject, string]>([
     ['an item without its key', containers({ image: 'x' }), 'spec.containers[0]: the item needs its name, a plain value'],
     ['a key that is no plain value', containers({ name: 'a' }, { name: {} }), 'spec.containers[1]: the item needs its name'],
+    ['an unknown word in an item', containers({ $patch: 'replac' }), 'spec.containers[0]: $patch: "replac" is no directive'],
     ['an unknown word', { spec: { $patch: 'explode' } }, 'spec: $patch: "explode" is no directive'],
     ['an unknown directive', { spec: { $unknown: 1 } }, 'spec: $unknown: 1 is no directive'],
     [

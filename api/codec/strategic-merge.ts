@@ -153,8 +153,9 @@ interface ItemKind {
  * the others keep theirs between them.
  */
 function mergeByKey(before: readonly Json[], { value, order, at }: ListChange, { key, type }: ItemKind): Json[] {
+  // A directive that is misspelt is told before the key that would be missing without it.
+  const directives = value.map((item, i) => (isJsonObject(item) ? directiveOf(item, `${at}[${i}]`) : undefined));
   const names = keysOf(value, key, at);
-  const directives = value.map((item, i) => directiveOf(item as JsonObject, `${at}[${i}]`));
   const wanted = order && keysOf(order, key, at);
   const isKept = (i: number): boolean => !isMarked(value[i]!);
   const kept = names.filter((_, i) => isKept(i));
