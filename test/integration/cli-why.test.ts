@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
 import { node } from '../builders/index.ts';
-import type { RunningServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';
 import { startControllers } from './controllers-harness.ts';
 import { type SchedulerCluster, startSchedulerCluster } from './scheduler-cluster.ts';
@@ -14,8 +13,8 @@ let stopControllers: () => Promise<void>;
 beforeAll(async () => {
   process.setMaxListeners(100);
   cluster = await startSchedulerCluster();
-  const { admin, dataDir, client } = cluster;
-  stopControllers = await startControllers({ info: { address: admin.address, ca: admin.ca }, dataDir } as RunningServer);
+  const { admin, client } = cluster;
+  stopControllers = await startControllers(cluster);
   cli = await openCommandLine(admin);
   const { status, ...rest } = node('small').capacity({ cpu: '4', memory: '4Gi', pods: '20' }).build();
   const { metadata } = await client.nodes.create({ ...rest, metadata: { name: 'small', labels: {} } });
@@ -44,6 +43,24 @@ async function say(name: string, status: Pod['status']): Promise<void> {
 async function untilPlaced(name: string, count: number): Promise<void> {
   await expect.poll(async () => (await podsOf(name)).filter(({ spec }) => spec?.nodeName).length).toBe(count);
 }
+
+describe('berth why of a pod that has a node', () => {
+  it('says first why it is not up', async () => {
+    const key = { namespace: 'default', name: 'stuck' };
+    const containers = [{ name: 'main', image: 'none:1' }];
+    await cluster.client.pods.create({ metadata: key, spec: { nodeName: 'small', containers } });
+    expect((await berth('why pod/stuck')).out).toMatch(/^pod default\/stuck is on small/);
+    const waiting = { reason: 'ErrImagePull', message: 'there is no such image' };
+    const status = { name: 'main', image: 'none:1', state: { waiting } };
+    const patch = { status: { containerStatuses: [status] } };
+    await cluster.client.pods.patch({ ...key, subresource: 'status' }, patch);
+    expect((await berth('why pod/stuck')).out).toMatch(
+      /^pod\/stuck is not up: 1 pod with container "main" not starting.*ErrImagePull.*there is no such image.*\n"berth describe pod stuck".*\n\npod default\/stuck is on small/,
+    );
+    expect(JSON.parse((await berth('why pod/stuck -o json')).out)).toMatchObject({ nodeName: 'small' });
+    await cluster.client.pods.delete(key, { gracePeriodSeconds: 0 });
+  });
+});
 
 describe('berth why of a workload', () => {
   it('says that it is up, and which budget lets none of its pods go', async () => {

@@ -8,7 +8,7 @@ import type { RunningServer } from './apiserver-harness.ts';
 
 /** Runs all controllers in the server's process, as `berth server` does; stops them. */
 export async function startControllers(
-  server: RunningServer,
+  server: Pick<RunningServer, 'info'>,
   otherKinds?: Growing<Kind>,
   settings: Pick<RunControllersOptions, 'clusterCidr'> = {},
 ): Promise<() => Promise<void>> {

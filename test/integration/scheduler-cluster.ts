@@ -17,6 +17,7 @@ export interface SchedulerCluster {
   /** How the administrator connects. */
   readonly admin: ConnectOptions;
   readonly dataDir: string;
+  readonly info: ServerInfo;
   /** Starts a scheduler of its own; the returned function stops it and resolves when it has ended. */
   startScheduler(schedulerName?: string, options?: SchedulerStart): () => Promise<void>;
   /** Waits until the pods are as `until` says, woken by a watch. */
@@ -60,6 +61,7 @@ export async function startSchedulerCluster(): Promise<SchedulerCluster> {
     client,
     admin,
     dataDir,
+    info,
     startScheduler(schedulerName, { address, through = (own: Client) => own, ...options } = {}) {
       const stopping = new AbortController();
       const inside = () => connectOver(info.channel(scheduler), { address: info.address });
