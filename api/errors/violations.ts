@@ -1,4 +1,5 @@
 import type { FieldViolation } from './api-error.ts';
+import { typeHint } from './type-hints.ts';
 
 /** The longest piece of a wrong value that a message repeats. */
 const SHOWN_CHARACTERS = 80;
@@ -72,22 +73,13 @@ export function notFoundValue(field: string, value: unknown): FieldViolation {
 
 /** The value has the wrong JSON type. */
 export function wrongType(field: string, expected: string, found: string, value?: string): FieldViolation {
-  const hint = quotesHint(expected, found);
-  const description = `wrong type: expected ${expected}, found ${found}${hint}`;
+  const description = `wrong type: expected ${expected}, found ${found}${typeHint(field, expected, found)}`;
   return {
     field,
     description,
     reason: 'FieldValueTypeInvalid',
     ...(value !== undefined && { value, detail: `expected ${expected}` }),
   };
-}
-
-/** YAML reads 5, yes and true without quotes as numbers and booleans, and "80" with them as a string. */
-function quotesHint(expected: string, found: string): string {
-  if (expected === 'a string' && /^(number|true|false|boolean)/.test(found)) return '; put it in quotes';
-  const isNumber = /^an? (integer|number)/.test(expected) && /^string "-?\d+"$/.test(found);
-  const isBoolean = expected === 'true or false' && /^string "(true|false)"$/.test(found);
-  return isNumber || isBoolean ? '; remove the quotes' : '';
 }
 
 export const FIELD_UNKNOWN = 'FieldUnknown';

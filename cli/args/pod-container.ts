@@ -16,7 +16,8 @@ export function chooseContainer(pod: Pod, wanted: string | undefined): { contain
   const name = pod.metadata?.name ?? '';
   if (wanted !== undefined) {
     if (names.includes(wanted)) return { container: wanted, note: undefined };
-    throw badRequest(`pod "${name}" has no container "${wanted}": choose one of ${names.join(', ')}`);
+    const hint = wanted.includes(' ') ? '; a command with flags stands behind --' : '';
+    throw badRequest(`pod "${name}" has no container "${wanted}": choose one of ${names.join(', ')}${hint}`);
   }
   const preferred = pod.metadata?.annotations?.[annotations.defaultContainer];
   if (preferred && names.includes(preferred)) return { container: preferred, note: undefined };

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { badRequest } from '../../api/errors/index.ts';
 import { kindNamed } from '../../api/kinds/index.ts';
 import { collect } from '../generators/pairs.ts';
 import { overrideTypes } from '../run/override-types.ts';
@@ -12,7 +13,7 @@ export function registerRun(program: Command): void {
     .description('Run an image in a new pod')
     .argument('<name>', 'the name of the pod')
     .argument('[words...]', 'behind --: arguments of the image, or with --command the command')
-    .requiredOption('--image <image>', 'the image')
+    .option('--image <image>', 'the image (required)')
     .option('-i, --stdin', "keep its standard input open and connect it to the command's")
     .option('-t, --tty', 'with a terminal')
     .option('--attach', 'join the container when it runs; with -i that is so anyway')
@@ -44,6 +45,7 @@ export function registerRun(program: Command): void {
 }
 
 async function run(name: string, words: readonly string[], flags: RunCommandFlags, command: Command): Promise<void> {
+  if (flags.image === undefined) throw badRequest('name the image: "berth run NAME --image=IMAGE"');
   const [{ podObject }, { decideAttach }, { createGenerated, createObject }] = await Promise.all([
     import('../generators/pod.ts'),
     import('../run/run-flags.ts'),

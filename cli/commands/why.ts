@@ -101,7 +101,21 @@ async function showService({ client, namespace }: Session, name: string, { all, 
 async function showPod({ client, namespace }: Session, name: string, { all, output }: WhyFlags): Promise<void> {
   const explained = await client.placements.why({ namespace, name, nodeLimit: all ? mostNodes : 0 });
   const { jsonText, whyReport } = await import('../why/report.ts');
-  process.stdout.write(output === 'json' ? jsonText('Explanation', explained) : whyReport(explained, { nowMs: Date.now(), all }));
+  const nowMs = Date.now();
+  const trouble = output === 'json' || !explained.nodeName ? '' : await podTrouble(client, { namespace, name }, nowMs);
+  process.stdout.write(output === 'json' ? jsonText('Explanation', explained) : trouble + whyReport(explained, { nowMs, all }));
+}
+
+/** Why a pod that has a node is not up, as a paragraph; empty where it is, or is about to be. */
+async function podTrouble(client: Session['client'], key: { namespace: string; name: string }, nowMs: number): Promise<string> {
+  const [{ troubleOf }, { toJson }, { kindNamed }] = await Promise.all([
+    import('../workload/troubles.ts'),
+    import('../../api/codec/json.ts'),
+    import('../../api/kinds/index.ts'),
+  ]);
+  const trouble = troubleOf(toJson(kindNamed('Pod'), await client.pods.get(key)), nowMs);
+  if (trouble === undefined || trouble.type === 'starting') return '';
+  return `pod/${key.name} is not up: 1 pod ${trouble.what}\n"berth describe pod ${key.name}" and "berth logs ${key.name}" say more.\n\n`;
 }
 
 async function showLast({ client }: Session, words: readonly string[], { last, scheduler, output }: WhyFlags): Promise<void> {

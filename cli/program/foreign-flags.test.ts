@@ -26,6 +26,10 @@ it.each([
   [['apply', '-f', 'x', '--overwrite'], 'leave the flag out'],
   [['apply', '-f', 'x', '--wait'], 'rollout status'],
   [['apply', '-f', 'x', '--grace-period=0'], 'berth delete'],
+  [['run', '-d', '--name', 'web', 'nginx'], 'in the background'],
+  [['run', '--name', 'web', 'nginx'], 'berth run NAME --image=IMAGE'],
+  [['run', 'web', '--image', 'nginx', '-p', '8080:80'], 'port-forward'],
+  [['run', 'web', '--image', 'nginx', '-v', '/tmp:/x'], 'manifest'],
   [['create', '--raw', '/api/v1/namespaces', '-f', 'x'], 'kubeconfig'],
   [['get', 'pods', '--watch', '--output-watch-events'], 'kubectl get'],
 ])('the words %j are refused in one line', async (words, text) => {

@@ -1,6 +1,6 @@
 import { commandWord } from './command-word.ts';
 
-/** What does the work of kubectl's flags that Berth does not have. */
+/** What does the work of flags of kubectl, and of docker run, that Berth does not have. */
 const instead: Readonly<Record<string, string>> = {
   '--kubeconfig': 'BERTH_CONFIG=FILE in the environment names the configuration',
   '--server': '"berth config set-cluster NAME --server=ADDRESS" names a server, and --context NAME chooses it',
@@ -9,7 +9,8 @@ const instead: Readonly<Record<string, string>> = {
   '--token': '"berth config set-credentials NAME --token=TOKEN" keeps a token, and --context NAME chooses it',
   '--insecure-skip-tls-verify': 'the server is always verified, with the certificate authority of the context',
   '--certificate-authority': '"berth config set-cluster NAME --certificate-authority=FILE" keeps it',
-  '--v': 'the command line writes no log; "berth log-level" sets those of server and agents',
+  '--v':
+    'the command line writes no log; "berth log-level" sets those of server and agents. A pod\'s volumes stand in its manifest',
   '--as-uid': '--as and --as-group impersonate',
   '--validate': 'the server validates every write strictly: leave the flag out',
   '--force': '"berth replace --force -f FILE" deletes and makes anew what cannot be changed',
@@ -25,10 +26,16 @@ const instead: Readonly<Record<string, string>> = {
     '"kubectl" does it over HTTP, with the kubeconfig of "berth kubeconfig --merge"; "berth get --raw" shows pages of health',
   '--output-watch-events':
     '"kubectl get --watch --output-watch-events" shows types of events, with the kubeconfig of "berth kubeconfig"',
+  '--expose': '"berth expose pod NAME --port=PORT" makes a Service for it',
+  '--detach': 'pods run in the background: leave the flag out',
+  '--name': 'the name stands without a flag: "berth run NAME --image=IMAGE"',
+  '--publish':
+    '"berth port-forward POD PORT" reaches a port from here, "berth expose" makes a Service; a hostPort stands in the manifest',
+  '--volume': 'the volumes of a pod stand in its manifest: "berth explain pod.spec.volumes"',
   '--save-config': '"berth apply -f FILE" keeps the configuration that it applied',
 };
 
-const short: Readonly<Record<string, string>> = { '-s': '--server', '-v': '--v' };
+const short: Readonly<Record<string, string>> = { '-s': '--server', '-v': '--v', '-d': '--detach', '-p': '--publish' };
 
 /** What to do instead of a flag, which may have a value behind "=" or, with one letter, behind it. */
 export function insteadOf(word: string): string | undefined {

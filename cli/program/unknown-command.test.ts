@@ -13,6 +13,11 @@ it.each([
     '"berth proxy" is not there; "kubectl proxy" serves the HTTP API here, with the kubeconfig of "berth kubeconfig --merge"',
   ],
   ['options', '"berth options" is not there; "berth --help" lists the flags of all commands'],
+  ['kill', 'unknown command \'kill\'; "berth delete pod NAME --grace-period=1" ends a pod at once'],
+  [
+    'login',
+    'unknown command \'login\'; "berth create secret docker-registry NAME" keeps the password of a registry for pods that name it in imagePullSecrets',
+  ],
   ['ps', 'unknown command \'ps\'; "berth get pods -A" lists what runs'],
   ...['delet', 'dwn', 'restor', 'constructor', '_complete'].map((word) => [
     word,

@@ -22,6 +22,14 @@ const elsewhere: Readonly<Record<string, string>> = {
   pull: 'a node pulls the images of its pods by itself',
   build: '"docker build" makes images; nodes use those of their engine and of registries',
   status: '"berth cluster-info" and "berth get nodes" show the state of the cluster',
+  rmi: 'each node removes images of its engine that nothing uses when its disk fills; "docker rmi" there removes one',
+  kill: '"berth delete pod NAME --grace-period=1" ends a pod at once',
+  compose: 'Berth reads no Compose files: "berth apply -f FILE" starts what Kubernetes\' manifests describe',
+  docker: 'leave "docker" out; "berth --help" lists the commands',
+  network: 'pods are in one network; "berth get services" and "berth get networkpolicies" show what is about it',
+  volume: '"berth get persistentvolumeclaims" and "berth get persistentvolumes" list volumes',
+  login: '"berth create secret docker-registry NAME" keeps the password of a registry for pods that name it in imagePullSecrets',
+  info: '"berth cluster-info" and "berth get nodes" show the state of the cluster',
   kubectl: 'leave "kubectl" out: "berth get pods"',
 };
 
