@@ -248,7 +248,7 @@ it('carries bytes as base64 and refuses what is not', () => {
 it('says what is wrong with a secret without saying what is in it', () => {
   const { violations } = readObject(kindNamed('Secret'), { data: { a: 'hunter2 !' }, stringData: { b: 12345 } });
   expect(violations.map(({ field, description }) => `${field}: ${description}`).toSorted()).toEqual([
-    'data[a]: wrong type: expected base64 text, found a string',
+    'data[a]: wrong type: expected base64 text, found a string; stringData takes plain text',
     'stringData[b]: wrong type: expected a string, found a number',
   ]);
 });

@@ -194,7 +194,7 @@ describe('an object', () => {
     const { message } = statusOf(await post('/api/v1/namespaces/default/secrets', secret({ a: '@@@' })));
     // What is secret is not repeated.
     expect(message).toBe(
-      'Secret in version "v1" cannot be handled as a Secret: data[a]: wrong type: expected base64 text, found a string',
+      'Secret in version "v1" cannot be handled as a Secret: data[a]: wrong type: expected base64 text, found a string; stringData takes plain text',
     );
     const whole = statusOf(await post('/api/v1/namespaces/default/secrets', secret('YQ==')));
     expect(whole.message).toContain('json: cannot unmarshal string into Go struct field Secret.data of type map[string][]uint8');
