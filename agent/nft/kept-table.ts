@@ -82,22 +82,37 @@ export const renderRemoval = (family: string, table: string): string =>
  * A transaction that nft refuses unless the table is in force. It changes nothing. To list is no way to find out: nft
  * reads all elements for any list, that of the tables' names included (400 ms at 20,000 elements).
  */
-export const renderProbe = (family: string, table: string): string =>
+const renderProbe = (family: string, table: string): string =>
   `delete chain ${family} ${table} in_force; add chain ${family} ${table} in_force`;
 
-/** The chain by which `renderProbe` finds the table. */
-export const renderInForce = (family: string, table: string): string => `add chain ${family} ${table} in_force`;
-
-/** Commands that add a chain which a rule of another one leads to: so `renderFlushProbe` finds out whether it does. */
+/** Commands that add a chain which a rule of another one leads to: so `askWhole` finds out whether it does. */
 export const renderSentinel = (family: string, table: string): string =>
   ['watched', 'watch']
     .map((chain) => `add chain ${family} ${table} ${chain}`)
     .concat(`add rule ${family} ${table} watch jump watched`)
     .join('; ');
 
-/** A transaction that nft refuses while the table has its rules: a chain that a rule leads to cannot be deleted. */
-export const renderFlushProbe = (family: string, table: string): string =>
-  `delete chain ${family} ${table} watched; add chain ${family} ${table} watched`;
+/** What is known of a chain: a rule leads to it; none does; it is not there. */
+export type ChainState = 'used' | 'unused' | 'missing';
+
+/**
+ * Asks for a chain ("ip filter NAME") in one transaction, which changes nothing while a rule leads to it: nft refuses
+ * to delete it then. A chain that is unused is empty afterwards. A transaction takes 0.6 ms of processor time in all.
+ * @throws NftLostError
+ */
+export async function askChain(nft: Pick<NftProcess, 'run'>, chain: string): Promise<ChainState> {
+  try {
+    await nft.run(`delete chain ${chain}; add chain ${chain}`);
+    return 'unused';
+  } catch (error) {
+    if (error instanceof NftRefusedError) return error.isBusy ? 'used' : 'missing';
+    throw error;
+  }
+}
+
+/** The same for what `renderSentinel` added: "used" while the table is in force and has its rules. */
+export const askWhole = (nft: Pick<NftProcess, 'run'>, family: string, table: string): Promise<ChainState> =>
+  askChain(nft, `${family} ${table} watched`);
 
 /** Removes the tables of a node, for purge. @throws NftRefusedError, NftLostError */
 export async function removeKeptTable(kind: TableKind, owner: TableOwner, prefix: readonly string[] = []): Promise<void> {
@@ -198,9 +213,10 @@ export class KeptTable {
   async #check(table: string): Promise<void> {
     const { kind, content, logger } = this.#options;
     this.#checkedAt = Date.now();
-    const isThere = await this.#isInForce(table);
-    if (!isThere || (await this.#isTaken(renderFlushProbe(kind.family, table)))) {
-      logger.warn({ table }, `another program ${isThere ? 'removed the rules of' : 'removed'} ${kind.words}; it is built again`);
+    const state = await askWhole(this.#nft, kind.family, table);
+    if (state !== 'used') {
+      const what = state === 'unused' ? 'removed the rules of' : 'removed';
+      logger.warn({ table }, `another program ${what} ${kind.words}; it is built again`);
       this.#table = undefined;
       content.lost?.();
       return;
@@ -225,13 +241,9 @@ export class KeptTable {
     logger.info({ table, ms: Date.now() - beganAt }, `built ${kind.words}`);
   }
 
-  #isInForce(table: string): Promise<boolean> {
-    return this.#isTaken(renderProbe(this.#options.kind.family, table));
-  }
-
-  async #isTaken(transaction: string): Promise<boolean> {
+  async #isInForce(table: string): Promise<boolean> {
     try {
-      await this.#nft.run(transaction);
+      await this.#nft.run(renderProbe(this.#options.kind.family, table));
       return true;
     } catch (error) {
       if (error instanceof NftRefusedError) return false;

@@ -35,6 +35,16 @@ it('resolves what nft accepts and rejects what it refuses, each with its own ans
 });
 
 it.each([
+  ['Could not process rule: Device or resource busy', true],
+  ['Could not process rule: Resource busy', true],
+  ['Could not process rule: File exists', false],
+  ['No such file or directory; did you mean chain busy in table ip a?', false],
+])('knows of "%s" whether something is in use', async (words, isBusy) => {
+  const nft = createNft(`bad*) printf "Error: ${words}\\n%s\\n^^^\\n" "$line" >&2 ;;`);
+  await expect(nft.run('bad')).rejects.toMatchObject({ isBusy, message: expect.stringContaining(words) });
+});
+
+it.each([
   ['ends', 'die) exit 3 ;;', /the process ended \(3\)/],
   ['says what is no answer', 'die) echo garbage >&2 ;;', /makes no sense: garbage/],
   ['says nothing', 'die) exec sleep 100 ;;', /no answer in time/],

@@ -1,7 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /** nft understood a transaction and refused it; nothing of it is in force. */
-export class NftRefusedError extends Error {}
+export class NftRefusedError extends Error {
+  /** What was to be removed is in use (EBUSY, in the words of glibc or musl), such as a chain that a rule leads to. */
+  readonly isBusy: boolean;
+
+  constructor(errors: string) {
+    super(`run nft: ${errors.slice(0, 2_000)}`);
+    this.isBusy = /^Error: Could not process rule: .*[Rr]esource busy$/m.test(errors);
+  }
+}
 
 /** It is not known what became of a transaction: nft ended, said nothing, or said what makes no sense. */
 export class NftLostError extends Error {}
@@ -155,7 +163,7 @@ export class NftProcess {
     clearTimeout(current?.timer);
     this.#current = undefined;
     if (current?.once === undefined && ++this.#served >= mostOfOneProcess) this.#replace();
-    current?.done(errors === '' ? undefined : new NftRefusedError(`run nft: ${errors.slice(0, 2_000)}`));
+    current?.done(errors === '' ? undefined : new NftRefusedError(errors));
     this.#next();
   }
 

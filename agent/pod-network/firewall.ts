@@ -1,5 +1,5 @@
 import type { AddressRange } from '../../api/meta/address-range.ts';
-import { renderFlushProbe, renderInForce, renderProbe, renderSentinel } from '../nft/kept-table.ts';
+import { askChain, askWhole, renderSentinel } from '../nft/kept-table.ts';
 import type { NftProcess } from '../nft/nft-process.ts';
 import { type LinkOwner, tagOf } from './link-commands.ts';
 import { tunnelId, tunnelPort } from './node-routes.ts';
@@ -65,7 +65,6 @@ export function tableCommands(owner: LinkOwner, { range, pods, nodes, tunnel }: 
     `    ip daddr ${range.text} tcp flags syn tcp option maxseg size set rt mtu`,
     '  }',
     '}',
-    renderInForce('ip', tableOf(owner)),
     renderSentinel('ip', tableOf(owner)),
   ];
 }
@@ -121,23 +120,17 @@ export function hasForward(owner: LinkOwner, pods: readonly AddressRange[], ipta
 }
 
 /**
- * Whether the table has its rules, and the engine's table the call of our chain: four transactions that change nothing
- * while both are whole. One that removes a chain is refused while a rule leads there, one that creates a chain while it
- * is there; where it is missing an empty one comes of it, which the whole check then fills. False also where nft fails.
+ * Whether the table has its rules, and the engine's table the call of our chain: two transactions that change nothing
+ * while both are whole. A chain that nothing calls any more loses its rules by that; the whole check fills it. False
+ * also where nft fails.
  */
 export async function areRulesThere(nft: Pick<NftProcess, 'run'>, owner: LinkOwner): Promise<boolean> {
-  const isTaken = (transaction: string): Promise<boolean> =>
-    nft.run(transaction).then(
-      () => true,
-      () => false,
-    );
-  const chain = `ip filter ${chainOf(owner)}`;
-  return (
-    (await isTaken(renderProbe('ip', tableOf(owner)))) &&
-    !(await isTaken(renderFlushProbe('ip', tableOf(owner)))) &&
-    !(await isTaken(`add table ip filter; create chain ${chain}`)) &&
-    !(await isTaken(`delete chain ${chain}; add chain ${chain}`))
-  );
+  try {
+    if ((await askWhole(nft, 'ip', tableOf(owner))) !== 'used') return false;
+    return (await askChain(nft, `ip filter ${chainOf(owner)}`)) === 'used';
+  } catch {
+    return false;
+  }
 }
 
 /** A shell script that takes it all away again. */

@@ -379,7 +379,9 @@ describe('the network of two nodes on one link', () => {
     let scripts = 0;
     const counted = { run: (script: string) => shell.run(script).finally(() => scripts++) };
     const nft = new NftProcess({ prefix: inMachine('a') });
-    const network = networkOf('a', { clock, shell: counted, nft });
+    let asked = 0;
+    const run = (line: string) => nft.run(line).finally(() => asked++);
+    const network = networkOf('a', { clock, shell: counted, nft: { run } });
     await network.start();
     await network.setNeighbours([neighbourOf('b')]);
     const guarding = network.guard(ending.signal);
@@ -393,7 +395,9 @@ describe('the network of two nodes on one link', () => {
     };
     const table = tableOf({ dataDir: '/d', nodeName: 'a' });
     warnings.length = 0;
+    asked = 0;
     expect([await look(), await look(), await look()]).toEqual([0, 0, 0].map((count) => [count, '']));
+    expect(asked).toBe(6);
     for (const [script, told] of [
       ['iptables -D FORWARD 2', /FORWARD/],
       ['iptables -F FORWARD; iptables -X BERTH-$TAG 2>/dev/null || iptables -F', /FORWARD/],
