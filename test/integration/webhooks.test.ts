@@ -190,7 +190,7 @@ describe('a bad webhook', () => {
       {},
       'response.patch may not change metadata.name',
     ],
-    ['that adds unknown fields', 'Mutating', () => patchOf([{ op: 'add', path: '/what', value: 1 }]), {}, 'unknown field'],
+    ['that sets a wrong type', 'Mutating', () => patchOf([{ op: 'add', path: '/data', value: 1 }]), {}, 'cannot be read'],
     ['that nothing listens for', 'Validating', allow, { clientConfig: { url: 'https://127.0.0.1:1/x' } }, 'ECONNREFUSED'],
     [
       'of a service that is not there',
@@ -226,6 +226,21 @@ describe('a bad webhook', () => {
       clientConfig: { url: `https://127.0.0.1:${hooks.port}/x`, caBundle: hooks.otherAuthorities },
     });
     await expect(create('untrusted')).rejects.toThrow(/failed calling webhook .*certificate/);
+  });
+
+  it('that sets unknown fields changes the others, and the client is warned', async () => {
+    const patch = [
+      { op: 'add', path: '/data/more', value: 'x' },
+      { op: 'add', path: '/what', value: 1 },
+    ];
+    const { name } = await register('Mutating', () => patchOf(patch));
+    const warnings: string[] = [];
+    const client = connect({ ...server.admin, onWarning: (text) => void warnings.push(text) });
+    const made = (await client.objects.create('ConfigMap', mapOf('newer', { own: 'x' }))) as JsonObject;
+    client.close();
+    expect(made).toMatchObject({ data: { more: 'x' } });
+    expect(made).not.toHaveProperty('what');
+    expect(warnings).toEqual([`the webhook "${name}" set the unknown field "what"`]);
   });
 
   it('that writes objects that it is called for runs into its time-out', async () => {

@@ -11,7 +11,7 @@ const patched = (path: string, value: unknown) =>
 
 describe('a patch of a webhook', () => {
   it('changes the object', () => {
-    expect(patched('/data/a', 'c')).toEqual({ ...object, data: { a: 'c' } });
+    expect(patched('/data/a', 'c')).toEqual({ object: { ...object, data: { a: 'c' } }, leftOut: [] });
   });
 
   it.each([
@@ -24,12 +24,23 @@ describe('a patch of a webhook', () => {
     expect(() => patched(path, value)).toThrow(`response.patch may not change ${named}`);
   });
 
+  it('leaves out fields that the kind does not have, and names them', () => {
+    const patch = [{ op: 'add', path: '/metadata/colour', value: 'red' } as const];
+    expect(patchedObject(configMap, object, patch)).toEqual({ object, leftOut: ['metadata.colour'] });
+  });
+
+  it('makes no object of values of a wrong type, whatever is left out besides', () => {
+    expect(() => patched('/metadata', { name: 'a', namespace: 'shop', uid: 'u', labels: 3, colour: 'red' })).toThrow(
+      'makes an object that cannot be read',
+    );
+  });
+
   it('is of the version that the webhook was sent', () => {
     const v1 = olderVersionsOf('HorizontalPodAutoscaler').find(({ apiVersion }) => apiVersion === 'autoscaling/v1')!;
     const scaler: ApiObject & { spec: object } = { metadata: { name: 'a' }, spec: { maxReplicas: 3 } };
     const patch = [{ op: 'add', path: '/spec/targetCPUUtilizationPercentage', value: 70 } as const];
     const target = { type: 'Utilization', averageUtilization: 70 };
-    expect(patchedObject(v1, scaler, patch)).toMatchObject({
+    expect(patchedObject(v1, scaler, patch).object).toMatchObject({
       spec: { maxReplicas: 3, metrics: [{ type: 'Resource', resource: { name: 'cpu', target } }] },
     });
   });

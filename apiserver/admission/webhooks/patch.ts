@@ -1,5 +1,6 @@
-import { fromJson, toJson } from '../../../api/codec/json.ts';
+import { readObject, toJson, undecodable } from '../../../api/codec/json.ts';
 import { ApiError } from '../../../api/errors/index.ts';
+import { FIELD_UNKNOWN } from '../../../api/errors/violations.ts';
 import type { ApiObject } from '../../../api/kinds/kind.ts';
 import { applyJsonPatch, type JsonPatchOperation } from '../../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../api/meta/merge-patch.ts';
@@ -9,18 +10,27 @@ import { WebhookFailure } from './review.ts';
 /** What a webhook may not change: which object it is. */
 const FIRM = ['name', 'namespace', 'uid'] as const;
 
+interface Patched {
+  readonly object: ApiObject;
+  /** Paths of the fields that the kind does not have. */
+  readonly leftOut: readonly string[];
+}
+
 /**
- * The stored object as a patch of its sent form makes it, read as strictly as what clients send. Throws WebhookFailure
- * for a patch that does not apply, whose result is no object of the kind, and that changes which object it is.
+ * The stored object as a patch of its sent form makes it. Fields that the kind does not have are left out, as in
+ * Kubernetes: webhooks are often made for newer versions. Throws WebhookFailure for a patch that does not apply, whose
+ * result is no object of the kind, and that changes which object it is.
  */
-export function patchedObject(form: SentForm, object: ApiObject, patch: readonly JsonPatchOperation[]): ApiObject {
+export function patchedObject(form: SentForm, object: ApiObject, patch: readonly JsonPatchOperation[]): Patched {
   const before = toJson(form, toForm(form, object));
   const after = orFailure('cannot be applied', () => applyJsonPatch(before, patch));
   if (!isJsonObject(after)) throw new WebhookFailure('response.patch cannot be applied: the result is no object');
   checkFirm(before, after);
   return orFailure('makes an object that cannot be read', () => {
-    const sent = fromJson<ApiObject>(form, after);
-    return form.conversion ? form.conversion.toStored(sent) : sent;
+    const { value, violations } = readObject<ApiObject>(form, after);
+    if (violations.some(({ reason }) => reason !== FIELD_UNKNOWN)) throw undecodable(form, after, violations);
+    const leftOut = violations.map(({ field }) => field);
+    return { object: form.conversion ? form.conversion.toStored(value) : value, leftOut };
   });
 }
 

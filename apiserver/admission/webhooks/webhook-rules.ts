@@ -15,6 +15,8 @@ import type { Webhook } from './webhook-table.ts';
 
 /** The time for all webhooks of one type of a request. Those that it leaves none have failed. */
 const PHASE_MS = 30_000;
+/** Of unknown fields, for one answer. */
+const MOST_WARNINGS = 10;
 
 export interface WebhookDeps {
   readonly mutating: { readonly all: readonly Webhook[] };
@@ -183,8 +185,10 @@ export class WebhookRules implements DynamicRules {
     const { patch } = verdict;
     if (!patch || patch.length === 0) return { verdict, object: undefined };
     if (shown.object === undefined) throw new WebhookFailure('response.patch: a deletion has no object that can be changed');
-    const patched = patchedObject(formIn(attributes, version), shown.object, patch);
-    return { verdict, object: completed(attributes, await fromVersion(attributes, patched, version)) };
+    const { object, leftOut } = patchedObject(formIn(attributes, version), shown.object, patch);
+    for (const field of leftOut.slice(0, MOST_WARNINGS))
+      attributes.call.warn(`the webhook ${JSON.stringify(webhook.name)} set the unknown field ${JSON.stringify(field)}`);
+    return { verdict, object: completed(attributes, await fromVersion(attributes, object, version)) };
   }
 }
 
