@@ -1,12 +1,12 @@
 import type { Clock } from '../client/index.ts';
 import type { Source, Wake } from './controller.ts';
 
-/** Keys that wait for a fixed time before something is done about them; each is woken when its wait is over. */
+/** Delays keys by a fixed time; each is enqueued when its delay is over. */
 export interface Waits extends Source {
-  /** Begins the key's wait, unless it has begun. */
+  /** Starts the delay of the key, unless it is running. */
   begin(key: string): void;
   isOver(key: string): boolean;
-  /** The next wait of the key begins from the start. */
+  /** Resets the delay of the key. */
   forget(key: string): void;
 }
 

@@ -5,7 +5,7 @@ import { strings, type Tree, text } from './json.ts';
 import type { Lines } from './lines.ts';
 import { writeConditions, writeDeletion, writeLabels, writeName } from './sections.ts';
 
-/** What it has got, and which pods use it. */
+/** The bound volume with its capacity, and the pods that use it. */
 export const describePersistentVolumeClaim: Describer = async (object, { session: { client }, now }) => {
   const [name, namespace] = [text(object, 'metadata', 'name'), text(object, 'metadata', 'namespace')];
   const { listAll } = await import('../../client/index.ts');

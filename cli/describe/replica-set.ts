@@ -6,7 +6,7 @@ import { writePodTemplate } from './pod-template.ts';
 import { writeConditions, writeController, writeDeletion, writeLabels, writeName } from './sections.ts';
 import { number, templateIn, workloadDescriber, writePodCounts, writeSelector } from './workload.ts';
 
-/** What it wants and has, and its template. */
+/** Desired and current replicas, and the pod template. */
 export const describeReplicaSet = workloadDescriber('ReplicaSet', (object, owned, lines, now) => {
   writeName(object, lines);
   writeSelector(tree(object, 'spec', 'selector'), lines);

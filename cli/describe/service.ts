@@ -57,7 +57,7 @@ function writePort(port: Tree, slices: readonly Tree[], lines: Lines): void {
   lines.field('Endpoints', firstOf(endpointsOf(slices, name)));
 }
 
-/** "10.42.0.5:8080": what is ready behind one port. */
+/** "10.42.0.5:8080": the ready endpoints of one port. */
 export function endpointsOf(slices: readonly Tree[], name: string): string[] {
   return slices.flatMap((slice) => {
     const port = list(slice, 'ports').find((each) => text(each, 'name') === name);
@@ -71,7 +71,7 @@ function readyOf(slices: readonly Tree[]): Tree[] {
   return slices.flatMap((slice) => list(slice, 'endpoints')).filter((each) => text(each, 'conditions', 'ready') !== 'false');
 }
 
-/** The addresses that serve and that do not, by their ports. */
+/** Ready and not ready addresses, by port. */
 export const describeEndpoints: Describer = async (object) => (lines) => {
   writeName(object, lines);
   writeLabels(object, lines);
@@ -88,7 +88,7 @@ export const describeEndpoints: Describer = async (object) => (lines) => {
   });
 };
 
-/** Each endpoint with what it can do and where it is. */
+/** Each endpoint with its conditions, node and zone. */
 export const describeEndpointSlice: Describer = async (object) => (lines) => {
   writeName(object, lines);
   writeLabels(object, lines);

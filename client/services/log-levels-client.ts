@@ -3,11 +3,11 @@ import type { LogLevelName } from '../../api/meta/log-level.ts';
 import type { Connection, Method } from '../connection/connection.ts';
 import type { CallOptions } from './resource-client.ts';
 
-/** How much processes of Berth log. For administrators only. */
+/** The log levels of Berth's processes. For administrators only. */
 export interface LogLevelsClient {
   /** Of the agent of a node, or with `undefined` of the server itself. */
   get(nodeName: string | undefined, call?: CallOptions): Promise<LogLevelName>;
-  /** Counts at once and until that process starts again. */
+  /** Takes effect at once, until that process restarts. */
   set(nodeName: string | undefined, level: LogLevelName, call?: CallOptions): Promise<LogLevelName>;
 }
 

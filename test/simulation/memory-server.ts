@@ -58,7 +58,7 @@ function collectMethods({ registry }: ServerRegistry, verbs: Verbs): Map<string,
   const binding = bindMethods({ pods, nodes: registry.store('Node'), sums: new NodeSums(pods.cache) }, passing, streams);
   for (const store of registry.stores) {
     const own = store === pods ? binding : {};
-    // What is special to a kind is not simulated, but has a place.
+    // Methods of single kinds are not simulated, but are registered.
     const special = new Proxy(own, { get: (of, name) => Reflect.get(of, name) ?? notSimulated(store, String(name)) });
     add(store.kind.service, typedService(store, verbs, passing, special));
   }

@@ -8,7 +8,7 @@ import { controllerOf } from '../../api/meta/owner.ts';
 import type { Clock } from '../../client/index.ts';
 import type { MemoryServer } from './memory-server.ts';
 
-/** A size counts for so long after it was changed: what was decided on it before may still be on its way. */
+/** A former size stays valid for so long: a decision based on it may still be in flight. */
 const windowMs = 60_000;
 
 const noted = (['Lease', 'Deployment', 'ReplicaSet', 'Pod'] as const).map((name) => kindNamed(name) as Kind);
