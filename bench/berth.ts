@@ -8,8 +8,7 @@ import { removeNetwork } from '../agent/network.ts';
 import { createMounts, unmountBelow } from '../agent/volumes/mounts.ts';
 import { isConditionTrue } from '../api/meta/conditions.ts';
 import { type Client, type ConnectOptions, connect } from '../client/index.ts';
-import { nodeFlags } from '../host/processes/processes.ts';
-import { allocatorSettings } from '../host/service/service-command.ts';
+import { allocatorSettings, nodeFlags } from '../host/processes/process-settings.ts';
 import { onSignal } from './cleanups.ts';
 
 /** An API server of a benchmark's own, as a process, on a data directory that goes with it. */

@@ -5,11 +5,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { packageVersion } from '../../cli/commands/version.ts';
 import { readRecord } from '../installation/installation-record.ts';
 import { installation, launcher } from '../paths.ts';
-import { allocatorSettings, environmentOf, type ServiceCommand } from '../service/service-command.ts';
+import { environmentOf, type ServiceCommand } from '../service/service-command.ts';
 import { enableService, keptWords, lastUnitError, startUnit, stopUnits } from '../service/service-manager.ts';
 import { readService } from '../service/service-record.ts';
 import { type BerthProcess, listBerthProcesses, type ProcessName, readBerthProcess } from './berth-processes.ts';
 import type { BerthBuild } from './own-build.ts';
+import { allocatorSettings, nodeFlags } from './process-settings.ts';
 
 export const processNames = ['server', 'agent'] as const satisfies readonly ProcessName[];
 
@@ -51,12 +52,6 @@ function isKept({ name, nodeName: its }: BerthProcess, nodeName: string | undefi
 function commandFile(dataDir: string, name: ProcessName): string {
   return join(installation(dataDir).run, `${name}.command`);
 }
-
-/**
- * Flags of Node.js, which benchmarks give as well. The agent works in short bursts and keeps little: V8 would take
- * 32 MB for its young generation, and needs half as much. The server allocates too fast for that.
- */
-export const nodeFlags: Readonly<Record<ProcessName, readonly string[]>> = { server: [], agent: ['--max-semi-space-size=8'] };
 
 /** `berth NAME ARGS`, as it is kept running. */
 export function commandOf(dataDir: string, name: ProcessName, args: readonly string[]): ServiceCommand {
