@@ -79,7 +79,7 @@ describe('berth net check', () => {
     [
       'a path that carries small packets only',
       'iptables -I INPUT -p udp --dport 53 -i eth0 -m length --length 1000: -j DROP',
-      /h1: packets of 1450 bytes, which pods send, do not get through to node h2/,
+      /h1: packets of 1500 bytes, which pods send, do not get through to node h2/,
       'iptables -D INPUT -p udp --dport 53 -i eth0 -m length --length 1000: -j DROP',
     ],
   ])('tells of %s', async (_, fault, told, mended) => {
