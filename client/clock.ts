@@ -1,3 +1,5 @@
+import { longestTimerMs } from '../api/meta/timeout.ts';
+
 /** Time as it is handed to everything that waits, so that tests can turn the hands themselves. */
 export interface Clock {
   /** Milliseconds since 1970. */
@@ -8,9 +10,6 @@ export interface Clock {
    */
   after(ms: number, callback: () => void): () => void;
 }
-
-/** Node.js calls a timer that is to run longer, 25 days, at once. */
-export const longestTimerMs = 2 ** 31 - 1;
 
 /** The machine's clock. */
 export const systemClock: Clock = {

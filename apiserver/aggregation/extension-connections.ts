@@ -2,7 +2,7 @@ import { Agent, type ClientRequest, type RequestOptions } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
-import { startTimeout } from '../calls/timeout.ts';
+import { startTimeout } from '../../api/meta/timeout.ts';
 import type { ProxyTarget } from '../http/proxy/proxy-target.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { overTls } from '../tunnel/over-tls.ts';

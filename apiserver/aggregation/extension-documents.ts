@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { startTimeout } from '../calls/timeout.ts';
+import { startTimeout } from '../../api/meta/timeout.ts';
 import type { ForeignDocument } from '../openapi/foreign-definitions.ts';
 import type { Aggregation } from './aggregation.ts';
 import { askExtension, extensionFlow } from './extension-server.ts';

@@ -1,8 +1,8 @@
 import { type RequestOptions, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
+import { startTimeout } from '../../api/meta/timeout.ts';
 import type { Identity } from '../authn/identity.ts';
-import { startTimeout } from '../calls/timeout.ts';
 import { type ProxyDeps, type ProxyTarget, serviceTarget } from '../http/proxy/proxy-target.ts';
 import type { FrontProxy } from '../pki/front-proxy.ts';
 import { overTls } from '../tunnel/over-tls.ts';

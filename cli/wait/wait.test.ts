@@ -5,8 +5,7 @@ import { kindNamed } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
 import type { ObjectsClient } from '../../client/index.ts';
-import { garbageCollector } from '../../test/fakes/used-memory.ts';
-import { timeoutSignal, waitForEach, waitForObject } from './wait.ts';
+import { waitForEach, waitForObject } from './wait.ts';
 
 const target = { kind: kindNamed('Pod') as Kind, key: { name: 'web', namespace: 'default' } };
 const away = () => new ApiError('UNAVAILABLE', 'ServiceUnavailable', 'the server does not answer');
@@ -99,19 +98,4 @@ describe('waiting for many objects', () => {
     const left = await waitForEach(objects, targets, { isWanted, show: () => {} }, AbortSignal.abort());
     expect(left?.key.name).toBe('b');
   });
-});
-
-it('takes a time that is longer than timers know', () => {
-  expect(timeoutSignal(2 ** 40).aborted).toBe(false);
-});
-
-it('ends also when garbage was collected meanwhile, and only a composed signal knows of the time', async () => {
-  const collect = garbageCollector();
-  const composed = AbortSignal.any([new AbortController().signal, timeoutSignal(100)]);
-  // As a call that can be cancelled does.
-  const ended = new Promise<void>((resolve) => composed.addEventListener('abort', () => resolve()));
-  await new Promise(setImmediate);
-  collect();
-  await ended;
-  expect(composed.aborted).toBe(true);
 });

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isCancelled, isExpired, isNotFound, isTimeout, isUnavailable } from '../../api/errors/index.ts';
 import { kindWord } from '../../api/kinds/custom/kind-word.ts';
+import { startTimeout } from '../../api/meta/timeout.ts';
 import type { JsonObject, ObjectsClient } from '../../client/index.ts';
 import type { Target } from '../get/targets.ts';
 
@@ -60,18 +61,8 @@ export async function waitForEach<T extends Target>(
   return undefined;
 }
 
-/**
- * A signal that aborts after so many milliseconds; timers know no more than 24 days and would take more for none. Not
- * AbortSignal.timeout: Node.js 20 forgets one that only an AbortSignal.any knows of when it collects its garbage, and
- * the time never ends.
- */
-export function timeoutSignal(ms: number): AbortSignal {
-  const controller = new AbortController();
-  setTimeout(() => controller.abort(), Math.min(ms, longestTimerMs)).unref();
-  return controller.signal;
-}
-
-const longestTimerMs = 2 ** 31 - 1;
+/** A signal that aborts after so many milliseconds. */
+export const timeoutSignal = (ms: number): AbortSignal => startTimeout(ms).signal;
 
 /**
  * The object as it is, also when no time is left, and after each change; undefined while it does not exist.

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import * as grpc from '@grpc/grpc-js';
 import { formatLeaseTerm, LEASE_TERM } from '../../api/meta/lease-term.ts';
+import { longestTimerMs } from '../../api/meta/timeout.ts';
 import { onAbort } from '../abort.ts';
-import { longestTimerMs } from '../clock.ts';
 import type { CallOptions } from '../services/resource-client.ts';
 import type { CallChannel, ChannelOptions } from './call-channel.ts';
 import { cancelled, type FailedCall, fromServiceError, unanswered } from './call-errors.ts';

@@ -1,8 +1,8 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, type IncomingHttpHeaders } from 'node:http2';
 import type { SecureContext } from 'node:tls';
+import { longestTimerMs } from '../../api/meta/timeout.ts';
 import { onAbort } from '../abort.ts';
 import type { ConnectOptions } from '../client.ts';
-import { longestTimerMs } from '../clock.ts';
 import type { CallOptions } from '../services/resource-client.ts';
 import { cancelled, fromServiceError } from './call-errors.ts';
 import { decodeResponse, encodeRequest, maxMessageBytes, readWarnings } from './call-messages.ts';

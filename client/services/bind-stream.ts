@@ -1,6 +1,6 @@
 import { encodeMessage } from '../../api/codec/message.ts';
 import type { BindResult, Pod } from '../../api/generated/types.ts';
-import { longestTimerMs } from '../clock.ts';
+import { longestTimerMs } from '../../api/meta/timeout.ts';
 import type { Connection, Method } from '../connection/connection.ts';
 import { ItemStream, itemTimeoutMs } from '../connection/item-stream.ts';
 import type { CallOptions, ObjectKey } from './resource-client.ts';

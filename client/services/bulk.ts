@@ -10,7 +10,7 @@ import type {
   WriteOptions,
 } from '../../api/generated/types.ts';
 import type { JsonObject } from '../../api/meta/merge-patch.ts';
-import { longestTimerMs } from '../clock.ts';
+import { longestTimerMs } from '../../api/meta/timeout.ts';
 import type { Connection, Method } from '../connection/connection.ts';
 import { ItemStream, itemTimeoutMs } from '../connection/item-stream.ts';
 import type { CallOptions, ObjectKey, ObjectWriteOptions, PatchTarget } from './resource-client.ts';

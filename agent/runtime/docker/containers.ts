@@ -1,3 +1,4 @@
+import { longestTimerMs } from '../../../api/meta/timeout.ts';
 import type {
   ContainerConfig,
   ContainerIdentity,
@@ -44,8 +45,6 @@ export interface ContainersOptions {
 const startTimeoutMs = 120_000;
 // What the engine may take beyond the grace period to kill and to clean up.
 const stopSlackMs = 30_000;
-// A timer that is to run longer ends at once.
-const longestTimerMs = 2 ** 31 - 1;
 const removeTimeoutMs = 60_000;
 const notModified = 304;
 

@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { startTimeout } from '../../calls/timeout.ts';
+import { startTimeout } from '../../../api/meta/timeout.ts';
 import { overTls } from '../../tunnel/over-tls.ts';
 import { Places } from './places.ts';
 import { WebhookFailure } from './review.ts';

@@ -3,7 +3,7 @@ import { BlockList, connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { badRequest, notFound, unavailable } from '../../../api/errors/index.ts';
 import type { EndpointSlice, Pod, Service } from '../../../api/generated/types.ts';
-import { startTimeout } from '../../calls/timeout.ts';
+import { startTimeout } from '../../../api/meta/timeout.ts';
 import type { KindStore } from '../../registry/kind-store.ts';
 import { slicesOf } from '../../registry/service-slices.ts';
 import { connectPod } from '../../tunnel/pod-connection.ts';

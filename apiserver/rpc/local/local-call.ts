@@ -1,4 +1,5 @@
 import { status as codes, Metadata, type ServiceError, type StatusObject } from '@grpc/grpc-js';
+import { longestTimerMs } from '../../../api/meta/timeout.ts';
 import type { Identity } from '../../authn/identity.ts';
 import type { OwnTransport } from '../caller.ts';
 
@@ -16,8 +17,6 @@ export interface LocalCallOptions {
   readonly deadline: number;
 }
 
-/** The longest delay of a timer. */
-const longestTimerMs = 2 ** 31 - 1;
 const none: readonly string[] = [];
 
 /**
