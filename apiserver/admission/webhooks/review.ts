@@ -98,6 +98,11 @@ function patchOf({ patch, patchType }: JsonObject, mutates: boolean): readonly J
 
 function warningsOf(value: Json | undefined): readonly string[] {
   const texts = (Array.isArray(value) ? value : []).filter((each) => typeof each === 'string' && each.trim() !== '') as string[];
+  return boundWarnings(texts);
+}
+
+/** As many and as long ones as a client is told for one answer. */
+export function boundWarnings(texts: readonly string[]): readonly string[] {
   const said = texts.slice(0, MOST_WARNINGS).map((each) => cut(each.trim(), WARNING_CHARACTERS));
   return texts.length > MOST_WARNINGS ? [...said, `${texts.length - MOST_WARNINGS} more warnings are left out`] : said;
 }

@@ -9,14 +9,12 @@ import { formIn, fromVersion, inVersion, RequestObjects } from '../matching/requ
 import { matchedVersion, type ServedVersions } from '../matching/rules.ts';
 import { patchedObject } from './patch.ts';
 import { denied, failed, notForDryRun, unjudged } from './refusals.ts';
-import { ConditionFailure, readReview, reviewText, type Verdict, WebhookFailure } from './review.ts';
+import { boundWarnings, ConditionFailure, readReview, reviewText, type Verdict, WebhookFailure } from './review.ts';
 import type { Outcome, WebhookMeter } from './webhook-metrics.ts';
 import type { Webhook } from './webhook-table.ts';
 
 /** The time for all webhooks of one type of a request. Those that it leaves none have failed. */
 const PHASE_MS = 30_000;
-/** Of unknown fields, for one answer. */
-const MOST_WARNINGS = 10;
 
 export interface WebhookDeps {
   readonly mutating: { readonly all: readonly Webhook[] };
@@ -186,8 +184,8 @@ export class WebhookRules implements DynamicRules {
     if (!patch || patch.length === 0) return { verdict, object: undefined };
     if (shown.object === undefined) throw new WebhookFailure('response.patch: a deletion has no object that can be changed');
     const { object, leftOut } = patchedObject(formIn(attributes, version), shown.object, patch);
-    for (const field of leftOut.slice(0, MOST_WARNINGS))
-      attributes.call.warn(`the webhook ${JSON.stringify(webhook.name)} set the unknown field ${JSON.stringify(field)}`);
+    const unknown = leftOut.map((field) => `the webhook "${webhook.name}" set the unknown field ${JSON.stringify(field)}`);
+    for (const text of boundWarnings(unknown)) attributes.call.warn(text);
     return { verdict, object: completed(attributes, await fromVersion(attributes, object, version)) };
   }
 }
