@@ -45,7 +45,7 @@ const worthBytes = 8 * 1024 * 1024;
 const worthFraction = 1 / 4;
 /** How often in a row the heap is collected for the room of young objects. */
 const mostRepeats = 3;
-/** Pauses grow with the heap: one with more is never collected in one. */
+/** Pauses grow with the heap: one with more is collected in one only where V8 has not reduced it. */
 const mostShrunkBytes = 128 * 1024 * 1024;
 
 /**
