@@ -164,6 +164,10 @@ it.each([
   expect(storedQuantity(sent)).toBe(stored);
 });
 
+it('stores an amount without a binary suffix as it would be stored when it is written again', () => {
+  expect(['937.5Ki', '0.9765625Ki', '-937.5Ki', '0.3Ki'].map(storedQuantity)).toEqual(['960k', '1k', '-960k', '307200m']);
+});
+
 it('stores no text that is no quantity', () => {
   expect(['', 'much', '1Mib', '1.2.3', '5 m'].map(storedQuantity)).toEqual([
     undefined,

@@ -125,11 +125,20 @@ export function storedQuantity(text: string): string | undefined {
   if (isStoredForm(text)) return text;
   const nanos = parseNanos(text);
   if (nanos === undefined || nanos === 0n) return nanos === undefined ? undefined : '0';
-  if (text.endsWith('i')) return formatNanos(nanos > MAX_BINARY ? MAX_BINARY : nanos < -MAX_BINARY ? -MAX_BINARY : nanos, true);
+  if (text.endsWith('i')) return storedBinary(nanos > MAX_BINARY ? MAX_BINARY : nanos < -MAX_BINARY ? -MAX_BINARY : nanos);
   if (!/[eE]./.test(text)) return formatNanos(nanos, false);
   let exponent = MAX_EXPONENT;
   while (nanos % 10n ** BigInt(exponent + 9) !== 0n) exponent -= 3;
   return `${nanos / 10n ** BigInt(exponent + 9)}${exponent === 0 ? '' : `e${exponent}`}`;
+}
+
+/**
+ * Kubernetes keeps "960000" of "937.5Ki", and "960k" once that is written again: it is "960k" at once here, so that an
+ * object that is read and written back stays as it is.
+ */
+function storedBinary(nanos: bigint): string {
+  const text = formatNanos(nanos, true);
+  return text.endsWith('i') ? text : formatNanos(nanos, false);
 }
 
 /** The fast path: an integer without a superfluous zero, and a usual suffix. False for some that are in their form. */
