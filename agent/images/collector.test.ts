@@ -65,6 +65,8 @@ describe('an image', () => {
     ['without any name left', { image: image('a:1', { names: [] }) }],
     ['with the digest of its repository beside its tag', { image: image('a:1', { names: ['a:1', `a@${digest}`] }) }],
     ['that was there before, when all may go', { record: 'none', policy: { scope: 'all' } }],
+    ['that Berth pulled, though its author pins it with a label', { image: image('a:1', { pinned: true }) }],
+    ['that Berth pulled, with that label, when all may go', { image: image('a:1', { pinned: true }), policy: { scope: 'all' } }],
     ['that is old enough', { history: { firstSeenAt: nowMs - 120_000 } }],
   ])('%s may go', (_, facts) => {
     expect(candidates(facts)).toHaveLength(1);
@@ -76,7 +78,7 @@ describe('an image', () => {
     ['that was there before and was pulled again', { record: { names: [], access: {} } }],
     ['that has another tag besides', { image: image('a:1', { names: ['a:1', 'mine:1'] }) }],
     ['that was pushed to another registry', { image: image('a:1', { names: ['a:1', `mine@${digest}`] }) }],
-    ['whose label pins it', { image: image('a:1', { pinned: true }), policy: { scope: 'all' } }],
+    ['whose label pins it, when all may go', { image: image('a:1', { pinned: true }), record: 'none', policy: { scope: 'all' } }],
     ['that is pinned, however it is written', { policy: { pinned: ['docker.io/library/a:1'], scope: 'all' } }],
     ['that a pod names', { wanted: ['docker.io/a:1'] }],
     ['that a pod names by its digest', { image: image('a:1', { names: [`a@${digest}`] }), wanted: [`a:1@${digest}`] }],

@@ -79,8 +79,9 @@ export function decideCollection(policy: CollectionPolicy, facts: CollectionFact
   const historyOf = ({ id }: LocalImage) => history.get(id) ?? { firstSeenAt: nowMs, lastUsedAt: nowMs };
   return facts.images
     .filter((image) => {
-      if (facts.used.has(image.id) || image.pinned === true || isNamed(image, kept)) return false;
-      return policy.scope === 'all' || isOwn(image, facts.record(image.id));
+      if (facts.used.has(image.id) || isNamed(image, kept)) return false;
+      // The label of an image that was pulled for a pod is its author's: it must not keep the disk full.
+      return isOwn(image, facts.record(image.id)) || (policy.scope === 'all' && image.pinned !== true);
     })
     .map((image) => ({ image, ...historyOf(image) }))
     .filter(({ firstSeenAt }) => nowMs - firstSeenAt >= policy.minAgeMs)

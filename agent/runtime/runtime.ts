@@ -266,7 +266,7 @@ export interface LocalImage {
   readonly user?: string;
   /** What its containers run before their arguments when nothing else is said. Only `find` knows it. */
   readonly program?: string;
-  /** Whether its maker wants it to stay: the label io.berth.pinned. */
+  /** Whether its author wants it to stay: the label io.berth.pinned. Counts only where Berth did not pull the image. */
   readonly pinned?: boolean;
 }
 
