@@ -37,6 +37,11 @@ beforeAll(async () => {
     roleRef: { kind: 'ClusterRole', name: 'edit' },
     subjects: [{ kind: 'User', name: 'editor' }],
   });
+  // What the built-in role leaves out, as in Kubernetes.
+  await client.clusterRoles.create({
+    metadata: { name: 'debugger', labels: { 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' } },
+    rules: [{ apiGroups: [''], resources: ['pods/ephemeralcontainers'], verbs: ['update', 'patch'] }],
+  });
   for (const namespace of ['default', 'team'])
     await client.namespaces.create({ metadata: { name: namespace } }).catch(() => undefined);
   await client.secrets.create({ metadata: at('theirs'), stringData: { password: 'secret' } });

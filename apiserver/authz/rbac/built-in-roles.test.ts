@@ -46,6 +46,9 @@ describe('the built-in roles', () => {
     ['edit', 'deletecollection', 'apps', 'daemonsets', true],
     ['edit', 'update', 'apps', 'deployments/status', false],
     ['edit', 'create', 'apps', 'controllerrevisions', false],
+    // Admission rules from before there were debug containers do not see them.
+    ['edit', 'patch', '', 'pods/ephemeralcontainers', false],
+    ['admin', 'update', '', 'pods/ephemeralcontainers', false],
     ['admin', 'get', '', 'podtemplates', false],
     ['system:kube-scheduler', 'watch', '', 'services', true],
     ['system:kube-scheduler', 'list', '', 'replicationcontrollers', true],

@@ -76,7 +76,7 @@ const editRules: PolicyRule[] = [
   rule(WRITE, 'autoscaling', 'horizontalpodautoscalers'),
   rule(WRITE, NETWORKING, 'ingresses', 'networkpolicies'),
   rule(['create'], CORE, 'pods/attach', 'pods/exec', 'pods/portforward', 'pods/eviction', 'serviceaccounts/token'),
-  rule(['update', 'patch'], CORE, 'pods/ephemeralcontainers', 'pods/resize'),
+  rule(['update', 'patch'], CORE, 'pods/resize'),
   rule(['create', 'update', 'patch'], CORE, 'events'),
   rule(['impersonate'], CORE, 'serviceaccounts'),
   rule(WRITE, 'policy', 'poddisruptionbudgets'),
