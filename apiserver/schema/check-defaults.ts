@@ -11,16 +11,18 @@ import { invalidAt } from './schema-violations.ts';
 /** Values that all defaults of a schema may write, each once, while they are checked. */
 const SCHEMA_DEFAULT_VALUES = 100_000;
 
+export interface DefaultsCheck {
+  /** Whether nothing at a level or below it is wrong: defaults of others cannot be judged. */
+  isSound(path: string): boolean;
+  judge(value: Json, node: SchemaNode): FieldViolation[];
+}
+
 /** Checks that every default is a value of its own schema: complete with the defaults within it, nothing unknown. */
-export function checkDefaults(
-  root: SchemaNode,
-  path: string,
-  judge: (value: Json, node: SchemaNode) => FieldViolation[],
-): FieldViolation[] {
+export function checkDefaults(root: SchemaNode, path: string, { isSound, judge }: DefaultsCheck): FieldViolation[] {
   const violations: FieldViolation[] = [];
   const budget = new Budget(SCHEMA_DEFAULT_VALUES, 'defaults');
   for (const { node, path: at } of levelsOf(root, path)) {
-    if (node.default === undefined) continue;
+    if (node.default === undefined || !isSound(at)) continue;
     const value = structuredClone(node.default);
     const unknown = unknownParts(value, node);
     if (unknown.length > 0) {

@@ -215,7 +215,7 @@ describe('structural schemas', () => {
       type: 'object',
       properties: { a: { type: 'string', pattern: '(?=a)', 'x-kubernetes-validations': [{ rule: 'self.nope' }] } },
     };
-    expect(compileSchema(json, { path: PATH }).violations).toHaveLength(1);
+    expect(compileSchema(json, { path: PATH }).violations).toHaveLength(2);
     const { schema } = compileSchema(json, { path: PATH, isStored: true });
     expect(schema?.validate({ a: 'x' }).map(({ description }) => description)).toEqual([
       'Invalid value: "x": a in body should match \'(?=a)\'',

@@ -24,24 +24,46 @@ const RULES_STEPS = 1_000_000;
 
 /**
  * Compiles the schema of one version of a custom kind. Either it is structural, and all of its defaults, patterns and
- * rules hold, or the violations say where in the definition something is wrong, and what to do.
+ * rules hold, or the violations say where in the definition something is wrong, and what to do: all mistakes at once,
+ * but for those that another one may have caused.
  */
 export function compileSchema(json: Json | undefined, options: SchemaOptions): SchemaResult {
   const { isStored = false, rules: count = { count: 0 } } = options;
   const reading: Reading = { violations: [], nodes: 0, isStored, rules: count, instructions: 0 };
   const root = readNode(json, options.path, reading);
   const { violations } = reading;
-  if (violations.length === 0) violations.push(...checkStructure(root, options.path));
-  if (violations.length > 0) return { violations: violations.slice(0, REPORTED_VIOLATIONS) };
+  const misread = violations.map(({ field }) => field);
+  violations.push(...checkStructure(root, options.path).filter(({ field }) => !isFollowUp(field, misread)));
   const rules = new Rules(root, options.path);
-  const schema = compiledSchema(root, rules);
-  if (!reading.isStored) {
-    violations.push(...rules.compileAll());
-    if (violations.length === 0)
-      violations.push(...checkDefaults(root, options.path, (value, node) => judge(value, node, rules)));
+  if (!isStored) {
+    if (violations.length < REPORTED_VIOLATIONS) violations.push(...rules.compileAll(misread));
+    if (violations.length < REPORTED_VIOLATIONS) {
+      const wrong = violations.map(({ field }) => field);
+      const isSound = (path: string): boolean => !wrong.some((field) => isWithin(field, path));
+      violations.push(...checkDefaults(root, options.path, { isSound, judge: (value, node) => judge(value, node, rules) }));
+    }
   }
-  return violations.length > 0 ? { violations: violations.slice(0, REPORTED_VIOLATIONS) } : { schema };
+  return violations.length > 0
+    ? { violations: violations.slice(0, REPORTED_VIOLATIONS) }
+    : { schema: compiledSchema(root, rules) };
 }
+
+/** Whether a path of the definition is another one, or below it. */
+function isWithin(path: string, other: string): boolean {
+  return path.startsWith(other) && [undefined, '.', '['].includes(path[other.length]);
+}
+
+const EXTENSION = /\.x-kubernetes-[^.]*$/;
+
+/** Whether the structure is wrong only because a part of it, or an extension of that level, could not be read. */
+function isFollowUp(field: string, misread: readonly string[]): boolean {
+  const level = field.replace(/\.[^.]*$/, '');
+  return misread.some((wrong) => isWithin(field, wrong) || (EXTENSION.test(wrong) && wrong.replace(EXTENSION, '') === level));
+}
+
+/** Parts without which fields are missing, or lists of maps are plain ones. All other levels without a type are `dyn`. */
+const SHAPING =
+  /\.(properties|additionalProperties|patternProperties|\$ref|x-kubernetes-(embedded-resource|list-type|list-map-keys))$/;
 
 function compiledSchema(root: SchemaNode, rules: Rules): CompiledSchema {
   return {
@@ -111,9 +133,14 @@ class Rules {
     this.#path = path;
   }
 
-  compileAll(): FieldViolation[] {
+  /** Leaves out the levels that parts of the schema that could not be read would make wrong, too. */
+  compileAll(misread: readonly string[]): FieldViolation[] {
     const violations: FieldViolation[] = [];
-    for (const level of this.#withRules().values()) this.#compiled.set(level.node, compileRules(level, violations));
+    const shaping = misread.filter((field) => SHAPING.test(field));
+    for (const level of this.#withRules().values()) {
+      const isUnsure = shaping.some((field) => isWithin(field, level.path) || isWithin(level.path, field.replace(EXTENSION, '')));
+      if (!isUnsure) this.#compiled.set(level.node, compileRules(level, violations));
+    }
     return violations;
   }
 

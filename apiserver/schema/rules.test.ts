@@ -231,6 +231,40 @@ describe('rules that are refused when the kind is defined', () => {
     expect(refusals(specSchema({ a: integer }, [rule]))).toEqual([expected]);
   });
 
+  test('mistakes of the structure, of rules and of defaults, all at once', () => {
+    const properties: JsonObject = {
+      untyped: { description: 'x' },
+      text: { type: 'text' },
+      size: { type: 'integer', minimum: 1, default: 0 },
+      name: { type: 'string', pattern: '(', 'x-kubernetes-validations': [{ rule: 'self.nope()' }] },
+    };
+    const schema = specSchema(properties, [{ rule: 'self.size > ' }, { rule: 'self.missing' }]);
+    const at = '^.properties[spec].properties';
+    expect(refusals(schema).map((text) => text.slice(0, text.indexOf(': ')))).toEqual([
+      `${at}[text].type`,
+      `${at}[name].pattern`,
+      `${at}[untyped].type`,
+      '^.properties[spec].x-kubernetes-validations[0].rule',
+      '^.properties[spec].x-kubernetes-validations[1].rule',
+      `${at}[name].x-kubernetes-validations[0].rule`,
+      `${at}[size].default`,
+    ]);
+  });
+
+  test.each<[string, JsonObject, string]>([
+    ['properties', { type: 'object', properties: [] }, '.properties'],
+    ['additionalProperties', { type: 'object', additionalProperties: false }, '.additionalProperties'],
+    ['x-kubernetes-list-type', { type: 'array', items: string, 'x-kubernetes-list-type': 'mpa' }, '.x-kubernetes-list-type'],
+    ['x-kubernetes-int-or-string', { 'x-kubernetes-int-or-string': 1 }, '.x-kubernetes-int-or-string'],
+  ])('no mistakes that a wrong %s only seems to cause', (_, part, path) => {
+    const rules = [{ rule: 'self.a.b == oldSelf.a.c' }];
+    const items = part.items && { items: { ...string, 'x-kubernetes-validations': [{ rule: 'self == oldSelf' }] } };
+    const schema = specSchema({ a: { ...part, ...items } }, part.properties || 'additionalProperties' in part ? rules : []);
+    expect(refusals(schema).map((text) => text.slice(0, text.indexOf(': ')))).toEqual([
+      `^.properties[spec].properties[a]${path}`,
+    ]);
+  });
+
   test('oldSelf of an item of a list that is no map', () => {
     const items = { ...string, 'x-kubernetes-validations': [{ rule: 'self == oldSelf' }] };
     expect(refusals(specSchema({ list: { type: 'array', items } }, []))[0]).toContain(
