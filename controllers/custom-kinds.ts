@@ -21,7 +21,7 @@ interface Known {
 /**
  * Tells of the kinds that definitions add. A kind is there from the moment that its definition is established until the
  * definition goes, as at the server, which removes its objects first. A kind whose preferred version changes leaves and
- * comes again.
+ * comes again. One that is not served for a time stays: its objects exist.
  */
 export function followDefinitions(
   informer: Pick<Informer<CustomResourceDefinition>, 'addHandler'>,
@@ -64,6 +64,6 @@ export function followDefinitions(
 
 /** In its preferred version, as far as clients need it; undefined while the kind is not served. Pure. */
 function servedKind(definition: CustomResourceDefinition): Kind | undefined {
-  const [version = {}] = servedVersionsOf(definition.spec);
-  return isEstablished(definition) ? customKind(definition, version) : undefined;
+  const [version] = servedVersionsOf(definition.spec);
+  return version && isEstablished(definition) ? customKind(definition, version) : undefined;
 }

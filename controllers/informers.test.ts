@@ -115,6 +115,12 @@ it('follows the kinds of definitions from when they are established until they g
   await informer.waitForSync(stop.signal);
   expect(informer.lister.byIndex('name', 'it')).toMatchObject([{ metadata: { name: 'it', namespace: 'a' } }]);
   await expect.poll(() => clients.get('Game')?.watchers).toBe(1);
+  const versions = [{ name: 'v1', served: false, storage: true }];
+  const game = definitionOf('Game');
+  definitions.put({ ...game, spec: { ...game.spec, versions } });
+  definitions.put(definitionOf('Card'));
+  await expect.poll(() => custom().map(({ kind }) => kind.kind).sort()).toEqual(['Card', 'Game', 'Toy']);
+  definitions.remove('cards.example.com');
   definitions.remove('games.example.com');
   await expect.poll(() => custom().map(({ kind }) => kind.kind)).toEqual(['Toy']);
   await expect.poll(() => clients.get('Game')?.watchers).toBe(0);

@@ -228,6 +228,7 @@ export class CustomKinds {
     await loadSchemaEngine();
     const [first, ...others] = servedVersions(definition, (version) => this.#schemaOf(name, version));
     const before = this.#served.get(name);
+    if (!first) return this.#unserve(name);
     if (before && before.store.kind.apiVersion === first.apiVersion) {
       const kinds = this.#adopt(before, [first, ...others]);
       const versions = this.#versionsOf(name, definition, before.kinds);

@@ -260,6 +260,40 @@ describe('a custom kind', () => {
     expect(old).toMatchObject({ apiVersion: 'stable.example.com/v1beta1', spec: { replicas: 1 } });
   });
 
+  it('is served in no version while none is to be, keeps its objects, and is emptied all the same', async () => {
+    const { objects } = server.client;
+    const definition = 'shades.stable.example.com';
+    const serving = (served: boolean) => ({
+      spec: { versions: [versionOf({ served, additionalPrinterColumns: [], selectableFields: [], subresources: {} })] },
+    });
+    const names = { plural: 'shades', kind: 'Shade', shortNames: ['sh'] };
+    await establish(server, definitionOf({ metadata: { name: definition }, names }));
+    const shade = { ...cronTab('s'), kind: 'Shade' };
+    await objects.create('Shade.stable.example.com', shade, { namespace: 'default' });
+    await objects.patch('CustomResourceDefinition', { name: definition }, serving(false));
+    const isServed = async () => (await objects.kinds()).some((each) => each.kind === 'Shade');
+    expect(await isServed()).toBe(false);
+    await expect(objects.get('Shade.stable.example.com', at('s'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    const hidden = await objects.get('CustomResourceDefinition', { name: definition });
+    expect(condition(hidden, 'Established')).toMatchObject({ status: 'True' });
+    await objects.patch('CustomResourceDefinition', { name: definition }, serving(true));
+    expect(await isServed()).toBe(true);
+    expect(await objects.get('Shade.stable.example.com', at('s'))).toMatchObject({ spec: { replicas: 1 } });
+    await objects.patch('CustomResourceDefinition', { name: definition }, serving(false));
+    expect(await isServed()).toBe(false);
+    await objects.delete('CustomResourceDefinition', { name: definition });
+    const isGone = () =>
+      objects.get('CustomResourceDefinition', { name: definition }).then(
+        () => false,
+        () => true,
+      );
+    await until('the definition is gone', isGone);
+    await establish(server, definitionOf({ metadata: { name: definition }, names }));
+    expect((await objects.list('Shade.stable.example.com')).items).toEqual([]);
+    await objects.delete('CustomResourceDefinition', { name: definition });
+    await until('the definition is gone again', isGone);
+  });
+
   it('is there with its objects after a restart, and goes with its definition and all objects', async () => {
     await server.stop();
     server = await startServer({ backend: 'lmdb', dataDir: server.dataDir });

@@ -13,11 +13,10 @@ export function storageVersionOf(spec: CustomResourceDefinitionSpec | undefined)
   return spec?.versions?.find(({ storage }) => storage);
 }
 
-/** The versions that are served, the preferred one first; while none is, the stored one. */
+/** The versions that are served, the preferred one first; none where the definition says so. */
 export function servedVersionsOf(spec: CustomResourceDefinitionSpec | undefined): readonly CustomResourceDefinitionVersion[] {
   const served = (spec?.versions ?? []).filter((version) => version.served);
-  const known = served.length > 0 ? served : [storageVersionOf(spec) ?? {}];
-  return known.toSorted((a, b) => compareVersions(a.name ?? '', b.name ?? ''));
+  return served.toSorted((a, b) => compareVersions(a.name ?? '', b.name ?? ''));
 }
 
 export function findCondition({ status }: CustomResourceDefinition, type: string): CustomResourceDefinitionCondition | undefined {
