@@ -157,9 +157,11 @@ describe('changes of the index', () => {
 
   it('touch only the names of their service', () => {
     const index = newIndex();
-    index.apply({ kind: 'snapshot', services: [service('a/x', '10.43.0.1'), service('a/y', '10.43.0.2')], slices: [], pods: [] });
+    const services = ['a/x', 'a/y'].map((key) => service(key, 'None'));
+    const slices = [slice('a/x', ['10.42.0.1']), slice('a/y', ['10.42.0.2'])];
+    index.apply({ kind: 'snapshot', services, slices, pods: [] });
     const before = index.find(encodeName('y.a.svc.cluster.local')!)!.sets;
-    index.apply(setService('a/x', '10.43.0.9'));
+    index.apply(setSlice('a/x', ['10.42.0.9']));
     expect(index.find(encodeName('y.a.svc.cluster.local')!)!.sets).toBe(before);
   });
 
@@ -168,6 +170,29 @@ describe('changes of the index', () => {
     expect((await ask('1.0.43.10.in-addr.arpa', 'PTR')).answers).toHaveLength(2);
     apply({ kind: 'delete-service', service: { namespace: 'a', name: 'x' } });
     expect((await ask('1.0.43.10.in-addr.arpa', 'PTR')).answers).toEqual(['1.0.43.10.in-addr.arpa PTR 5 y.a.svc.cluster.local']);
+  });
+
+  it('join the reverse names of a cluster address and of an endpoint that has the same one', async () => {
+    const { ask, apply } = createNamesResponder({
+      changes: [setService('a/x', '10.43.0.1'), setService('a/y', 'None'), setSlice('a/y', ['10.43.0.1 y-0'])],
+    });
+    const [x, y] = ['x.a', 'y-0.y.a'].map((name) => `1.0.43.10.in-addr.arpa PTR 5 ${name}.svc.cluster.local`);
+    const pointers = async () => [...(await ask('1.0.43.10.in-addr.arpa', 'PTR')).answers].sort();
+    expect(await pointers()).toEqual([x, y]);
+    apply({ kind: 'delete-service', service: { namespace: 'a', name: 'x' } });
+    expect(await pointers()).toEqual([y]);
+  });
+
+  it('take a service that gets or loses its cluster address, with slices of before', async () => {
+    const { ask, apply } = createNamesResponder({ changes: [setService('a/x', '10.43.0.1'), setSlice('a/x', ['10.42.0.1'])] });
+    const addresses = async () => (await ask('x.a.svc.cluster.local')).answers.map((answer) => answer.split(' ').at(-1));
+    expect(await addresses()).toEqual(['10.43.0.1']);
+    apply(setService('a/x', 'None'));
+    expect(await addresses()).toEqual(['10.42.0.1']);
+    expect((await ask('1.0.43.10.in-addr.arpa', 'PTR')).rcode).toBe('NXDOMAIN');
+    apply(setService('a/x', '10.43.0.2'));
+    expect(await addresses()).toEqual(['10.43.0.2']);
+    expect((await ask('10-42-0-1.x.a.svc.cluster.local')).rcode).toBe('NXDOMAIN');
   });
 
   it('take endpoints that came before their service, and a slice that moves to another service', async () => {

@@ -1,3 +1,4 @@
+import { AddressedServices, isReverse } from './addressed-services.ts';
 import type { NamesChange, NamesSnapshot, ServiceView, SliceView } from './changes.ts';
 import { below, computeServiceRecords, type OwnedRecord, type ServiceRecords } from './service-records.ts';
 import { computeZoneRecords } from './zone-records.ts';
@@ -22,8 +23,8 @@ export interface NameNode {
 const noSets: readonly RecordSet[] = [];
 
 /**
- * A Service and its slices as JSON: a fifth of what the objects take. They are read only when one of them changes, and
- * the slices of most services not even then.
+ * A Service without cluster addresses, and its slices, as JSON: a fifth of what the objects take. They are read only
+ * when one of them changes. Slices wait here for a service that is not there, or has cluster addresses.
  */
 interface Entry {
   service: string | undefined;
@@ -35,7 +36,8 @@ interface Entry {
 
 /**
  * All names of the cluster, kept by changes: a change of one Service or slice takes away the records of that Service
- * and writes them anew, and touches no others. Pure but for itself. `zone` is the key of the cluster's domain.
+ * and writes them anew, and touches no others. The records of Services with cluster addresses are computed when they
+ * are asked for. Pure but for itself. `zone` is the key of the cluster's domain.
  */
 export class NameIndex {
   readonly zone: string;
@@ -43,21 +45,25 @@ export class NameIndex {
   readonly #entries = new Map<string, Entry>();
   /** Which service a slice was last said to belong to. */
   readonly #serviceOfSlice = new Map<string, string>();
+  readonly #addressed: AddressedServices;
 
   /** `address` is that of this resolver, which the zone's own records name. */
   constructor(zone: string, address: string) {
     this.zone = zone;
+    this.#addressed = new AddressedServices(zone);
     this.#add({ owner: zone, records: computeZoneRecords(zone, address) });
     for (const part of ['svc', 'pod']) this.#nodeOf(below(part, zone)!).children++;
   }
 
   get size(): number {
-    return this.#nodes.size;
+    return this.#nodes.size + this.#addressed.size;
   }
 
   /** The node of a key; undefined where the zone has no such name. */
   find(key: string): NameNode | undefined {
-    return this.#nodes.get(key);
+    const node = this.#nodes.get(key);
+    if (node === undefined) return this.#addressed.find(key);
+    return isReverse(key) ? joined(node, this.#addressed.find(key)) : node;
   }
 
   /** Applies one step of the feed. Changes of pods are for others. */
@@ -73,12 +79,19 @@ export class NameIndex {
     const [keptServices, keptSlices] = [new Set(services.map(keyOf)), new Set(slices.map(keyOf))];
     for (const key of [...this.#serviceOfSlice.keys()]) if (!keptSlices.has(key)) this.#deleteSlice(key);
     for (const [key, { service }] of [...this.#entries]) if (service && !keptServices.has(key)) this.#deleteService(key);
+    for (const key of this.#addressed.keys()) if (!keptServices.has(key)) this.#deleteService(key);
     for (const slice of slices) this.#setSlice(slice);
     for (const service of services) this.#setService(service);
   }
 
   #setService(service: ServiceView): void {
     const key = keyOf(service);
+    if (AddressedServices.takes(service)) {
+      this.#deleteWritten(key);
+      if (this.#addressed.set(key, service)) this.#count(key, 1);
+      return;
+    }
+    this.#deleteAddressed(key);
     const entry = this.#entryOf(key);
     this.#rewrite(key, entry, () => {
       entry.service = JSON.stringify(service);
@@ -87,6 +100,23 @@ export class NameIndex {
   }
 
   #deleteService(key: string): void {
+    this.#deleteAddressed(key);
+    this.#deleteWritten(key);
+  }
+
+  #deleteAddressed(key: string): void {
+    if (this.#addressed.delete(key)) this.#count(key, -1);
+  }
+
+  /** The name of a namespace is there as long as there are services in it. */
+  #count(key: string, by: 1 | -1): void {
+    const namespace = below(`${key.split('/')[0]}.svc`, this.zone);
+    if (namespace === undefined) return;
+    this.#nodeOf(namespace).children += by;
+    this.#prune(namespace);
+  }
+
+  #deleteWritten(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#rewrite(key, entry, () => {
@@ -122,7 +152,7 @@ export class NameIndex {
     return entry;
   }
 
-  /** Names of other services do not depend on their endpoints. */
+  /** Names of ExternalName services do not depend on endpoints. */
   #rewriteHeadless(key: string, entry: Entry): void {
     if (entry.service === undefined || entry.isHeadless) this.#rewrite(key, entry);
   }
@@ -194,6 +224,14 @@ export class NameIndex {
 export function setOf(node: NameNode, type: number): RecordSet | undefined {
   for (const set of node.sets) if (set.type === type) return set;
   return undefined;
+}
+
+/** A node with the records of another one of the same name. */
+function joined(node: NameNode, other: NameNode | undefined): NameNode {
+  if (other === undefined) return node;
+  const [types, both] = [new Set([...node.sets, ...other.sets].map(({ type }) => type)), [node, other]];
+  const sets = Array.from(types, (type) => ({ type, records: both.flatMap((each) => setOf(each, type)?.records ?? []) }));
+  return { ...node, sets };
 }
 
 /** The tree ends at the zone, and at the top of the reverse names. */

@@ -20,7 +20,7 @@ export interface ServiceRecords {
 }
 
 /**
- * The records of a Service with its slices, as Kubernetes' DNS-based service discovery has them. Pure. Undefined for a
+ * The records of a Service without cluster addresses, which is headless or an ExternalName, with its slices, as Kubernetes' DNS-based service discovery has them. Pure. Undefined for a
  * service whose name the wire cannot hold; endpoints, ports and addresses of that kind are left out. `zone` is the key
  * of the cluster's domain.
  */
@@ -32,18 +32,7 @@ export function computeServiceRecords(
   const owner = below(`${service.name}.${service.namespace}.svc`, zone);
   if (owner === undefined) return undefined;
   if (service.type === 'ExternalName') return { owner, records: externalRecords(owner, service.externalName) };
-  if (service.clusterIPs.includes('None')) return { owner, records: headlessRecords(owner, service, slices) };
-  const addresses = service.clusterIPs.flatMap((address) => addressBytes(address) ?? []);
-  if (addresses.length === 0) return { owner, records: [] };
-  return {
-    owner,
-    records: addresses
-      .map((address) => addressRecord(owner, address))
-      .concat(
-        service.ports.flatMap((port) => srvRecord(owner, port, owner)),
-        addresses.map((address) => pointerRecord(address, owner)),
-      ),
-  };
+  return { owner, records: headlessRecords(owner, service, slices) };
 }
 
 /** The key of a name below the zone. */
@@ -87,17 +76,17 @@ function endpointRecords(service: string, { addresses, hostname }: EndpointView,
   });
 }
 
-function addressRecord(owner: string, bytes: string): OwnedRecord {
+export function addressRecord(owner: string, bytes: string): OwnedRecord {
   const type = bytes.length === 4 ? types.a : types.aaaa;
   return { owner, type, record: record(type, ttlSeconds, bytes) };
 }
 
-function pointerRecord(bytes: string, target: string): OwnedRecord {
+export function pointerRecord(bytes: string, target: string): OwnedRecord {
   return { owner: reverseKey(bytes), type: types.ptr, record: record(types.ptr, ttlSeconds, target) };
 }
 
-/** Priority 0, and every target with the same weight. */
-function srvRecord(service: string, { name, protocol, port }: PortView, target: string): OwnedRecord[] {
+/** Priority 0, and every target with the same weight. None for a port without a name. */
+export function srvRecord(service: string, { name, protocol, port }: PortView, target: string): OwnedRecord[] {
   const owner = name ? below(`_${name}._${protocol}`, service) : undefined;
   if (owner === undefined) return [];
   return [{ owner, type: types.srv, record: record(types.srv, ttlSeconds, word(0) + word(100) + word(port) + target) }];
