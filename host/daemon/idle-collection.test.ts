@@ -128,6 +128,21 @@ describe('collecting when idle', () => {
     expect(process.collections()).toBe(2);
   });
 
+  it('lets V8 reduce a heap of more than 32 MB beside what runs, and collects it at once when the process rests', () => {
+    process.heap = 40 * megabyte;
+    collectWhenIdle(stop.signal, process);
+    const pass = (percent: number) => {
+      process.cpu += (percent * checkMs) / 100;
+      vi.advanceTimersByTime(checkMs);
+    };
+    pass(80);
+    for (let check = 0; check < 3; check++) pass(10);
+    expect([process.collections(), process.reducerCalls]).toEqual([0, ['begin']]);
+    process.committed = 30 * megabyte;
+    for (let check = 0; check < 6; check++) pass(1);
+    expect([process.collections(), process.reducerCalls]).toEqual([1, ['begin', 'end']]);
+  });
+
   it('counts what a heap has grown from what V8 left of it', () => {
     process.heap = 40 * megabyte;
     process.shrink = () => process.shrunk++;
@@ -211,7 +226,7 @@ describe('collecting when idle', () => {
 
   it('frees what the process itself has dropped', async () => {
     // The heap of a process of tests may be a large one.
-    collectWhenIdle(stop.signal, { ...v8Collector(), heapBytes: () => 100 * megabyte });
+    collectWhenIdle(stop.signal, { ...v8Collector(), heapBytes: () => 20 * megabyte });
     const dropped = new WeakRef({ large: Array.from({ length: 1_000_000 }, (_, index) => ({ index })) });
     // A WeakRef holds its target until the turn has ended.
     await new Promise((resolve) => setImmediate(resolve));

@@ -47,6 +47,8 @@ const worthFraction = 1 / 4;
 const mostRepeats = 3;
 /** Pauses grow with the heap: one with more is collected in one only where V8 has not reduced it. */
 const mostShrunkBytes = 128 * 1024 * 1024;
+/** The same while the process does something now and then, such as carrying a change of a Service: 64 ms at most. */
+const mostPausedBytes = 32 * 1024 * 1024;
 
 /**
  * Collects what work has left behind when it has ended, until aborted: V8 collects when memory grows, so a process that
@@ -66,11 +68,11 @@ export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Co
   const timer = setInterval(() => {
     const workedMs = collector.cpuMs() - cpuMs;
     const isQuiet = workedMs <= quietMs;
-    const isLarge = collector.heapBytes() > mostShrunkBytes;
+    const rests = workedMs <= restMs;
+    const isLarge = collector.heapBytes() > (rests ? mostShrunkBytes : mostPausedBytes);
     const isReducing = large.check({ isLarge, isQuiet, isBusy: workedMs > busyMs });
     hasWorked ||= !isQuiet || collector.heapBytes() - heapBytes > Math.max(worthBytes, heapBytes * worthFraction);
     hasCode ||= hasWorked;
-    const rests = workedMs <= restMs;
     if (!rests) repeats = 0;
     const holdsRoom = rests && repeats < mostRepeats && collector.youngBytes() > worthBytes;
     const shrinks = rests && (holdsRoom || hasCode);
