@@ -31,7 +31,7 @@ const excluded = ['node_modules/**', 'dist/**'];
 // One project for each kind of test; hack/test runs them in this order. Only e2e and chaos need Docker.
 export default defineConfig({
   test: {
-    // Each file of e2e and chaos has a vitest of its own: they share what was compiled.
+    // Each file of e2e and chaos has a vitest of its own: they share the compiled modules.
     experimental: { fsModuleCache: true },
     // Integration tests mostly wait.
     maxWorkers: 2 * availableParallelism(),

@@ -34,7 +34,7 @@ export interface ServerOptions {
   readonly advertise?: string | undefined;
   /** Where Kubernetes' HTTP API is served, HOST:PORT; absent: nowhere. */
   readonly kubernetesListen?: string | undefined;
-  /** Whether the server goes on without it where another program listens there; else it fails. */
+  /** Whether the server starts without this API when another program has the port; otherwise the start fails. */
   readonly kubernetesMayLack?: boolean | undefined;
   readonly backend: 'memory' | 'lmdb';
   /** The retention of old versions; an hour by default. */

@@ -247,7 +247,7 @@ describe('profiles of the machine', () => {
     await expect(source.runtimeHandler(object)).rejects.toThrow('RuntimeClass "none" not found');
   });
 
-  it('the user of the image is asked for where it counts', async () => {
+  it("reads the image's user for a container with runAsNonRoot", async () => {
     expect((await source.facts(...build({ runAsNonRoot: true }), { ip: undefined })).imageUser).toBe('77');
   });
 });

@@ -250,9 +250,9 @@ export class NodePodNetwork implements RoutedNetwork {
   }
 
   /**
-   * What an agent before kept; undefined where there is nothing, or where the node has another range now (its Node was
-   * deleted): other nodes look for its pods there. What is in the old one is removed then, and pods that lose their
-   * links get new sandboxes. Without a server the old one stays.
+   * Reads what an earlier agent kept. Undefined when there is nothing, or when the node has another range by now (its
+   * Node was deleted), to which other nodes route: then the network of the old range is removed, and pods that lose
+   * their links get new sandboxes. While the server cannot be reached, the old range stays.
    */
   async #readKept(signal: AbortSignal): Promise<Kept | undefined> {
     const { nodeName, nodeDir, dataDir, clock, logger, shell } = this.#options;

@@ -57,7 +57,7 @@ export function advance(record: PodRecord, event: PodLifeEvent): boolean {
   return own.life !== before;
 }
 
-/** Demands that the pod goes, and interrupts the wait for a longer grace period. */
+/** Applies the pod's deletion, and interrupts the wait for a longer grace period. */
 export function demandKill(record: PodRecord, event: Extract<PodLifeEvent, { type: 'delete' | 'vanish' }>): void {
   const before = departureOf(record.life)?.gracePeriodSeconds;
   advance(record, event);

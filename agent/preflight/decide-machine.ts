@@ -55,7 +55,7 @@ export interface DiskBounds {
 }
 /** The store and its reserve, certificates and the first logs. */
 export const dataDirBounds: DiskBounds = { leastBytes: 32 * mebi, lowBytes: gibi };
-/** A small image; a few usual ones. */
+/** Room for one small image; room for a few of usual size. */
 export const dockerRootBounds: DiskBounds = { leastBytes: 64 * mebi, lowBytes: 2 * gibi };
 const leastInodes = 200;
 const lowInodes = 10_000;

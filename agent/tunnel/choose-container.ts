@@ -52,7 +52,7 @@ export function chooseForLogs(record: PodRecord, { wanted, previous, containerID
     return same;
   }
   if (previous) {
-    // While a restart is waited for, the newest has ended and is the one before the next.
+    // During the restart back-off the newest run has ended, and is the previous one.
     const before = newest !== undefined && hasEnded(newest) && restarts(record, newest) ? newest : attempts[1];
     if (before === undefined) throw badRequest(`previous terminated container "${name}" in pod "${pod}" not found`);
     return before;

@@ -150,7 +150,7 @@ function encodeValue(field: FieldShape, index: number, value: string): string {
 const formOf = ({ type }: FieldShape): Form => scalars[type] ?? { wire: LENGTH_DELIMITED, empty: '{}' };
 const isScalar = ({ type }: FieldShape): boolean => scalars[type] !== undefined;
 
-/** The function that the text declares, with these names in its sight. The text is made of descriptors alone. */
+/** Compiles a function from its source text, which is made from descriptors alone; `sight` is its scope. */
 function build<T>(text: string, sight: Readonly<Record<string, unknown>>): T {
   return new Function(...Object.keys(sight), `"use strict"; return ${text};`)(...Object.values(sight)) as T;
 }

@@ -42,7 +42,7 @@ export const readVerbs: readonly string[] = ['get', 'list', 'watch'];
 export const defaultPolicy: AuditPolicy = {
   refusals: true,
   rules: [
-    // What keeps the cluster going, many times a minute.
+    // Reads by the control plane, many each minute.
     { level: 'None', users: Object.values(controlPlane), verbs: readVerbs },
     { level: 'None', userGroups: [groupNames.nodes], verbs: readVerbs },
     { level: 'None', resources: [{ group: 'coordination.k8s.io', resources: ['leases'] }] },

@@ -34,7 +34,7 @@ export function messageTypes(message: string, isResource: boolean): SchemaTypes 
   return { type, types: making.types };
 }
 
-/** The types of objects by a schema, with all metadata: rules of a schema know only the names. */
+/** Adds the whole metadata to the types of a schema, whose own rules see only name and generateName. */
 export function withObjectMeta({ type, types }: SchemaTypes): SchemaTypes {
   const metadata = messageTypes(OBJECT_META, false);
   const completed = types.map((each) =>

@@ -96,7 +96,7 @@ export function programSize(source: string): number {
   let atom = 0;
   const token = /\\Q[\s\S]*?(?:\\E|$)|\\.|\(\?[\w-]*\)|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d{1,5})(?:,(\d{0,5}))?\}|[\s\S]/gu;
   for (const [text, least, most] of source.matchAll(token)) {
-    // Flags and an empty quotation are no atom: what repeats them repeats what stands before.
+    // Flags and an empty quotation are no atom: a quantifier behind them applies to the atom before them.
     if (text.startsWith('(?') || /^\\Q(\\E)?$/.test(text)) continue;
     if (least !== undefined) {
       // Each copy that may be left out takes an instruction more, and so does "x{0,}" like "x*".

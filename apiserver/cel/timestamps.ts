@@ -3,7 +3,7 @@ import { keptBy } from './kept.ts';
 
 const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?([Zz]|([+-])(\d{2}):(\d{2})))?$/;
 const SECOND = 1_000_000_000n;
-/** Formats of times in zones that are kept; to make one takes as long as some hundred times in it. */
+/** The size of the cache of formatters, one per zone: making one costs as much as formatting some hundred times. */
 const KEPT_ZONES = 2 * PREPARED;
 /** The longest name of a zone. */
 const ZONE_CHARACTERS = 100;

@@ -12,7 +12,7 @@ interface Outline {
   readonly isTerminating: boolean;
 }
 
-/** The names that all definitions have, without their schemas. */
+/** The names of all definitions, without their schemas. */
 export class DefinitionTable {
   readonly #outlines = new Map<string, Outline>();
 

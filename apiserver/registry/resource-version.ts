@@ -28,7 +28,7 @@ export function patchedVersion(subject: ErrorSubject, { resourceVersion }: JsonO
   return typeof resourceVersion === 'string' ? namedVersion(subject, { metadata: { resourceVersion } }) : undefined;
 }
 
-/** Which version a read is to show, and whether exactly that. Throws INVALID_ARGUMENT. */
+/** Parses the version that a read asks for, and whether it must be exactly that one. Throws INVALID_ARGUMENT. */
 export function parseMatch(
   verb: string,
   { resourceVersion = '', resourceVersionMatch = '' }: Pick<ListOptions, 'resourceVersion' | 'resourceVersionMatch'>,

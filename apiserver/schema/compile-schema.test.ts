@@ -193,7 +193,7 @@ describe('structural schemas', () => {
     expect(refusals(object(wide))[0]).toContain('more than 20000');
   });
 
-  test('what generators write is structural', () => {
+  test('accepts the schemas that controller-gen and others generate as structural', () => {
     const intOrString: Json = { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] };
     const pattern: Json = {
       'x-kubernetes-int-or-string': true,

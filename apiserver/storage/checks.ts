@@ -5,7 +5,7 @@ import { StorageError } from './storage-error.ts';
  * The same on every backend, so that an object that fits one fits all; 1.5 MiB is etcd's own limit, and so Kubernetes'.
  */
 export const maxObjectBytes = 1.5 * 1024 * 1024;
-/** lmdb takes 1,978 bytes; plural, namespace and name together need at most 63 + 63 + 253 and two slashes. */
+/** lmdb takes 1,978 bytes; plural, group, namespace and name need at most 63 + 253 + 63 + 253 and three separators. */
 const maxKeyBytes = 1000;
 /** An hour at 100 writes a second. */
 export const defaultMaxHistoryBytes = 512 * 1024 ** 2;

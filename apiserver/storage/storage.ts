@@ -83,11 +83,12 @@ export interface StorageUsage {
 }
 
 /**
- * Where the API server keeps its objects. Keys are "plural/namespace/name" or "plural/name", printable ASCII; values
- * are bytes of at most 1.5 MiB (`too-large`). One revision counter for the whole store: every write takes a higher one,
- * and none is ever used twice, not even across a crash (which may leave a gap). Durability is a property of the kind: a
- * write of a key whose last write had another one is refused (`failed`). Bytes that were handed in or out are not
- * changed. Safe for concurrent calls from one process. Every error is a StorageError (storage-error.ts).
+ * Where the API server keeps its objects. Keys are "resource/namespace/name" or "resource/name", where the resource
+ * has its group ("pods", "leases.coordination.k8s.io"), in printable ASCII; values are at most 1.5 MiB (`too-large`).
+ * One revision counter for the whole store: every write takes a higher one, and none is ever used twice, not even
+ * across a crash (which may leave a gap). Durability is a property of the kind: a write of a key whose last write had
+ * another one is refused (`failed`). Bytes that were handed in or out are not changed. Safe for concurrent calls from
+ * one process. Every error is a StorageError (storage-error.ts).
  */
 export interface Storage {
   /** The history: writes with author and time, and the state at a time. */

@@ -11,7 +11,7 @@ import { metadataBytes, stampResourceVersion } from './stamp-resource-version.ts
  * entry.
  */
 export interface Entry {
-  /** "plural/namespace/name" or "plural/name". */
+  /** The storage key, see `KindStore.key`: "leases.coordination.k8s.io/default/l", or "nodes/a" without a namespace. */
   readonly key: string;
   readonly bytes: Buffer;
   readonly revision: number;

@@ -142,7 +142,7 @@ Tolerations:     <none>
 `);
   });
 
-  it('says of a pod without a node what the scheduler said', () => {
+  it("shows the scheduler's message for a pod without a node", () => {
     const waiting = pod('web').condition({
       type: 'PodScheduled',
       status: 'False',

@@ -47,7 +47,7 @@ function withAllManagedFields(object: JsonObject): JsonObject {
   return { ...object, metadata: { ...object.metadata, managedFields } };
 }
 
-/** Who wrote which field is the server's to say, and long. */
+/** Removes managedFields, which are long and of which the server alone is the author. */
 export function withoutManagedFields(object: JsonObject): JsonObject {
   if (!isJsonObject(object.metadata) || object.metadata.managedFields === undefined) return object;
   const { managedFields: _, ...metadata } = object.metadata;

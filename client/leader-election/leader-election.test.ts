@@ -234,7 +234,7 @@ describe('runLeaderElected', () => {
     await expect(a.end).rejects.toThrow('lease "kube-system/work" was lost 5 s ago');
   });
 
-  it('waits for work that goes on after the lease was lost where its writes are fenced', async () => {
+  it('waits for fenced work that goes on after the lease was lost', async () => {
     const { clock, candidate, leases } = setup();
     const a = candidate('a', { lingerMs: 20_000, isFenced: true });
     await clock.advance(0);

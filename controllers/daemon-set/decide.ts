@@ -95,7 +95,7 @@ export interface Bounds {
   readonly maxUnavailable: number;
 }
 
-/** Percentages are parts of the nodes that are to have a pod, rounded up. Of both 0, one may be unavailable. */
+/** Percentages are of the nodes that should have a pod, rounded up. When both are 0, one may be unavailable. */
 export function boundsOf({ spec }: DaemonSet, wanted: number): Bounds {
   const { maxSurge, maxUnavailable } = spec?.updateStrategy?.rollingUpdate ?? {};
   const of = (value: IntOrString | undefined): number => (value && scaled(value, wanted)) || 0;

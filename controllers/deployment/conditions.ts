@@ -76,7 +76,7 @@ export function withProgress(input: ProgressInput): DeploymentCondition[] {
   const conditions = next.conditions ?? [];
   if (deadlineMs(deployment) === undefined) return without(conditions, 'Progressing');
   const known = findCondition(conditions, 'Progressing');
-  // A rollout that has ended is not judged again before the template or the size is another.
+  // A rollout that has completed is not judged again until the template or the number of replicas changes.
   if (known?.reason === reasons.available && next.replicas === next.updatedReplicas) return [...conditions];
   const name = current?.metadata?.name;
   const subject = name ? `ReplicaSet "${name}"` : `Deployment "${deployment.metadata?.name}"`;

@@ -91,7 +91,7 @@ function addNew(
   return { uncountedTerminatedPods: uncounted, release };
 }
 
-/** Whether nothing more is to come of the pod for the Job. */
+/** Whether the Job needs the pod no longer, so that its tracking finalizer can be removed. */
 function mayGo(pod: Pod, { job, tally, ending }: Omit<CountsInput, 'pods' | 'strays'>): boolean {
   if (job.metadata?.deletionTimestamp || hasSucceeded(pod)) return true;
   if (ending && pod.metadata?.deletionTimestamp) return true;

@@ -81,7 +81,7 @@ describe('the lease and the figures of a node', () => {
     });
   });
 
-  it('are only those that nodes have: other leases are not touched', async () => {
+  it('leave leases alone that belong to no node', async () => {
     leases.put(named('leader', 'kube-system'));
     await running(() => pass(120));
     expect(left()).toEqual(['leader']);

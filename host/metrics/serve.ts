@@ -63,7 +63,7 @@ interface Note {
   readonly text: string;
 }
 
-/** Not that of a process which took this one's place meanwhile. */
+/** Removes the note of this process, and leaves one that its successor has written meanwhile. */
 function removeNote({ file, text }: Note): void {
   try {
     if (readFileSync(file, 'utf8') === text) rmSync(file, { force: true });

@@ -91,7 +91,7 @@ describe('a pod with claims', () => {
     );
   });
 
-  it('is tried again when one of its claims changes or a pod that shares one goes, not for others', () => {
+  it('is tried again when one of its claims changes or a pod that shares one is removed, and not for other claims', () => {
     const { helps } = pluginWith([], []);
     const waiting = podInfo(using('p', 'c').build());
     expect(helps?.(waiting, { kind: 'storage/changed', claim: 'default/c' })).toBe(true);

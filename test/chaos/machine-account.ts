@@ -53,7 +53,7 @@ export async function takeAccount({ dataDir, nodeName, hostPorts, inside, roots:
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '')
     .filter((path) => roots.some((root) => path.startsWith(`${root}/`)) && !leftByEngine.test(path))
-    // The node's, from its first pod on; what pods have in it is counted by itself.
+    // The mount for memory volumes stays from the node's first pod on; the volumes in it are counted.
     .filter((path) => path !== join(ofNode, 'memory'));
   return {
     containers: containers.map(({ pod, container, state }) => `${pod}/${container} ${state}`).sort(),

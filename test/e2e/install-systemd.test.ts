@@ -62,7 +62,7 @@ it('makes services that are shut in, run pods all the same, are started again, a
     if (unit === 'berth-server') expect(status).toMatch(/^CapEff:\t0+$/m);
   }
 
-  // Volumes that the agent mounts, its probes and its way into containers, behind all that systemd denies it.
+  // Volumes, probes and exec work under the restrictions of the agent's systemd unit.
   await machine.exec('sh', '-c', `cat >/run/pod.yaml <<'END'\n${pod}END`);
   await ok('apply', '-f', '/run/pod.yaml');
   await ok('wait', '--for=condition=Ready', 'pod/shut-in', '--timeout=60s');

@@ -12,7 +12,7 @@ let dataDir: string;
 let second: string;
 let line: string[];
 
-/** A cable of the test's own, at whose end this machine has an address that is not its alone. */
+/** A veth pair of this test: both ends are on this machine, so that its address is on a link of its own. */
 const cable = `bj${process.pid}`;
 const address = '10.215.0.1';
 const ip = (...args: readonly string[]) => run('ip', args);

@@ -1,6 +1,6 @@
 import type { ContainerConfig, ObservedContainer, SandboxConfig } from '../../agent/runtime/runtime.ts';
 
-/** A host port of the sandbox that a running one has already. */
+/** The first host port of the sandbox that a running sandbox already has. */
 export function portInUse(
   containers: Iterable<ObservedContainer & { readonly config: SandboxConfig | ContainerConfig }>,
   { portMappings }: SandboxConfig,

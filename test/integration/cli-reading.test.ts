@@ -54,7 +54,7 @@ const column = (text: string, at: number): (string | undefined)[] =>
     .map((line) => line.split(/ {3,}/)[at]);
 
 describe('events', () => {
-  it('come in order of time, from both commands that show them', async () => {
+  it('are sorted by time in `berth events` and in `berth get events`', async () => {
     const { out } = await berth('events');
     expect(column(out, 2)).toEqual(['REASON', 'First', 'Second', 'Third']);
     expect(column(out, 0)[3]).toMatch(/^(1m|6\ds) \(x4 over 30m\)$/);

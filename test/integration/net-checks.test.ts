@@ -7,7 +7,7 @@ import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';
 
-// What `berth net check` learns, through the server, of agents that are only a tunnel.
+// `berth net check` through the server, with agents that serve nothing but the tunnel.
 let server: RunningServer;
 let cli: CommandLine;
 const stop = new AbortController();

@@ -308,8 +308,7 @@ describe('the package, in the hands of a user', () => {
     const program = join(folder, 'node_modules', 'berth', 'dist', 'program');
     const files = (await readdir(program)).filter((name) => name.endsWith('.js'));
     const texts = await Promise.all(files.map((name) => readFile(join(program, name), 'utf8')));
-    // What a library would like to have on another system it does without;
-    // everything else that is no file beside it is a package.
+    // A dependency that a library takes only on other systems, and does without; every other bare import is a package.
     const optional = /^(macos|osx)-temperature-sensor$/;
     const required = texts.flatMap((text) =>
       [...text.matchAll(/(?:require|href\))\("([^".][^"]*)"\)/g)].map((found) => found[1]!),

@@ -259,7 +259,7 @@ it("pods' packets fill the link where the way is direct, and go on when it turns
   const late = await startPod('a', a);
   const route = execFileSync('nsenter', [...late.words, 'ip', 'route', 'show', 'default'], { encoding: 'utf8' });
   expect(route).toContain(' mtu 1450');
-  // The answerer, which was there before, learns it for each that it answers.
+  // The older pod, which answers, learns the path MTU anew for each address that it answers to.
   const sent = await clientIn(late, overUdp, to.address);
   expect([await sent(fullDatagram), await sent(fullDatagram)]).toEqual(['lost', `back ${fullDatagram}`]);
 }, 60_000);

@@ -12,7 +12,7 @@ export interface Finding extends Pick<Verdict, 'broken' | 'annotations'> {
   readonly isConfiguration?: boolean;
 }
 
-/** What becomes of a request because of a finding. */
+/** What the server does with a request after a finding. */
 export type Enforcement = 'allow' | 'deny' | 'warn' | 'audit';
 
 /** Kubernetes' name of the annotation with the rules that a request broke, for bindings with the action Audit. */

@@ -7,7 +7,7 @@ import { referencesOf } from './pod-references.ts';
 /** What one pod makes its node read. */
 interface Edges {
   readonly node: string;
-  /** "plural/namespace/name": keys under which objects are stored. */
+  /** Storage keys; pods refer to kinds of the core group alone, whose keys have no group. */
   readonly keys: readonly string[];
 }
 

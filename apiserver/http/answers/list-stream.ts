@@ -40,7 +40,7 @@ class PageForm implements ListForm {
   readonly #store: KindStore;
   readonly #form: ItemForm;
   readonly #out: JsonOutput;
-  /** Where each item ends that was written. */
+  /** The offset at which each written item ends. */
   readonly #ends: number[] = [];
 
   /** Writes into `out`, over the page before. */

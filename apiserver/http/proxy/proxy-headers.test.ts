@@ -21,7 +21,7 @@ it('frames a body of unknown length, and keeps a length that is known', () => {
   expect(known).not.toHaveProperty('transfer-encoding');
 });
 
-it('adds its client to those that the request came from', () => {
+it("appends the client's address to X-Forwarded-For", () => {
   const { 'x-forwarded-for': from } = requestHeaders({ ...request, headers: { 'x-forwarded-for': '192.0.2.1' } });
   expect(from).toBe('192.0.2.1, 10.0.0.1');
 });

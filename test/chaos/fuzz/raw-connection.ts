@@ -21,7 +21,7 @@ export interface RawOutcome {
   readonly how: 'answered' | 'left' | 'reset' | 'silent';
 }
 
-/** A server that says nothing to a call that must be answered for so long has forgotten it. */
+/** A call that must be answered counts as lost after this time of silence. */
 const silenceMs = 60_000;
 
 /** A message as gRPC frames it. */

@@ -113,7 +113,7 @@ export class DoorConnection {
     });
   }
 
-  /** Says something on a connection of its own; what the server answers at first, until it ends it or for a moment. */
+  /** Sends bytes on a new connection; gives what the server answers until it closes the connection, or within `ms`. */
   speak(bytes: Uint8Array, ms = 200): Promise<DoorOutcome> {
     const [host, port] = this.#target.address.split(':');
     return new Promise((resolve) => {

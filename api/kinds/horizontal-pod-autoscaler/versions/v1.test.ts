@@ -204,7 +204,7 @@ describe('there and back', () => {
     );
   });
 
-  it('an object of autoscaling/v1 is what it was, with annotations for what was measured', () => {
+  it('an object of autoscaling/v1 comes back unchanged, with annotations for the measured metrics', () => {
     const any = some({
       metadata,
       spec: some({ ...bounds, targetCPUUtilizationPercentage: percent }),
