@@ -18,6 +18,7 @@ it.each([
   ['StorageClass', 'storageClasses'],
   ['NodeMetrics', 'nodeMetrics'],
   ['NetworkPolicy', 'networkPolicies'],
+  ['Gateway', 'gateways'],
 ])('the client of %s is %s', (kind, property) => {
   expect(clientPropertyOf(kind)).toBe(property);
 });

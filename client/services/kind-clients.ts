@@ -25,9 +25,11 @@ type Plural<Name extends string> = Name extends `${string}ss`
   ? `${Name}es`
   : Name extends `${string}s`
     ? Name
-    : Name extends `${infer Stem}y`
-      ? `${Stem}ies`
-      : `${Name}s`;
+    : Name extends `${string}${'a' | 'e' | 'o' | 'u'}y`
+      ? `${Name}s`
+      : Name extends `${infer Stem}y`
+        ? `${Stem}ies`
+        : `${Name}s`;
 
 /** A client of each kind, by its plural: `configMaps`, `storageClasses`. */
 export type KindClients = {
@@ -44,7 +46,7 @@ export function clientPropertyOf(name: string): string {
     ? `${name}es`
     : /s$/.test(name)
       ? name
-      : /y$/.test(name)
+      : /[^aeou]y$/.test(name)
         ? name.replace(/y$/, 'ies')
         : `${name}s`;
   return plural.charAt(0).toLowerCase() + plural.slice(1);
