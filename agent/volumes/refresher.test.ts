@@ -44,7 +44,7 @@ async function setup(...records: PodRecord[]) {
 }
 
 describe('volumes that show what changes', () => {
-  it('are brought up to date every half minute, of pods that run and show objects', async () => {
+  it('are updated every half minute in running pods that mount objects', async () => {
     const ended = running(web('ended', settings));
     ended.containers.clear();
     const { clock, refreshed, end } = await setup(running(web('a', settings)), running(web('b', plain)), ended);

@@ -53,7 +53,7 @@ describe('rules', () => {
     expect(complaints(specSchema(replicas, [rule]), { replicas: 0 })).toEqual(['spec.replicas: Forbidden: no']);
   });
 
-  test('a rule that fails on an object refuses it, and says why', () => {
+  test("a rule that fails on an object rejects it with the rule's message", () => {
     expect(complaints(specSchema(replicas, [{ rule: 'self.replicas > 0' }]), {})).toEqual([
       'spec: Invalid value: "object": no such key: replicas evaluating rule: self.replicas > 0',
     ]);

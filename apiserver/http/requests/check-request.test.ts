@@ -39,13 +39,13 @@ it.each([
   expect(reasonOf(headers)).toBe(reason);
 });
 
-it('a page of another origin may read what it is not shown, but open no WebSocket', () => {
+it('rejects a WebSocket from a page of another origin, and leaves its reads to the browser', () => {
   const headers = [host, ['origin', 'https://evil.example'] as const, ['user-agent', 'Mozilla/5.0 (X11)'] as const];
   expect(reasonOf(headers, { method: 'GET' })).toBeUndefined();
   expect(reasonOf(headers, { method: 'GET', isUpgrade: true })).toBe('Forbidden');
 });
 
-it('a WebSocket of a program may name any origin, a write of it none, and a browser that tells the site is one by any name', () => {
+it('accepts a WebSocket with an origin from a program, rejects its write, and knows a browser by its Sec-Fetch-Site', () => {
   const headers = [host, ['origin', 'http://localhost'] as const, ['user-agent', 'Go-http-client/1.1'] as const];
   expect(reasonOf(headers, { method: 'GET', isUpgrade: true })).toBeUndefined();
   expect(reasonOf(headers.slice(0, 2), { method: 'GET', isUpgrade: true })).toBeUndefined();

@@ -66,7 +66,7 @@ it('looks once at a key that changes several times meanwhile, and never twice at
   expect(seen).toEqual(['a', 'a']);
 });
 
-it('looks at what was there before it, and lets a key rest after a write, while it looks at others', async () => {
+it('looks at each key that is woken, and at a key that it has written again only after the pace', async () => {
   const seen: string[] = [];
   const { keeper, hands } = start(
     async (key) => {
