@@ -3,10 +3,17 @@ import type { ManifestDocument, ManifestProblem } from '../../api/codec/yaml.ts'
 import { asApiError } from '../../api/errors/index.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import { describeFailure } from '../program/failure.ts';
-import { conflictAdvice } from '../write/conflict-advice.ts';
 
 /** How many problems of one document are shown. */
 const maxShown = 20;
+
+/** What to do about an apply that conflicts with other managers. */
+const conflictAdvice = [
+  'Other managers own the fields above with other values. Either',
+  '- take them over: apply again with --force-conflicts, or',
+  '- leave them to the others: remove the fields from the manifest, or',
+  '- own them together: give them the value that they have; they are yours when the others give them up.',
+].join('\n');
 
 /**
  * What went wrong with a document, for standard error: "FILE:LINE: PATH: REASON",
