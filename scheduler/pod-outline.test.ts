@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Pod } from '../api/generated/types.ts';
-import { deepFreeze } from '../client/informer/freeze.ts';
+import { deepFreeze } from '../api/meta/deep-freeze.ts';
 import { pod } from '../test/builders/index.ts';
 import { podInfo } from './framework/pod-info.ts';
 import { createPodOutline } from './pod-outline.ts';

@@ -42,7 +42,7 @@ export class WireReader extends WireInput {
   }
 
   /** The field with its tag and its length. */
-  whole(): Uint8Array {
+  whole(): Buffer {
     return this.buffer.subarray(this.tagStart, this.valueEnd);
   }
 

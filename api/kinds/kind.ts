@@ -66,6 +66,25 @@ export interface Subresource<T> {
   validate(next: T, previous: T): FieldViolation[];
 }
 
+/**
+ * What the server needs to know to work out once what many new objects of one spec share: what is read and completed of
+ * it, its warnings and violations, and what is stored of it. Pure.
+ */
+export interface Repeats<T extends ApiObject> {
+  /** Whether warnings, defaults and violations of an object with this metadata follow from its spec alone. */
+  isPlainMetadata(metadata: ObjectMeta): boolean;
+  /** Whether objects of this spec, as it was sent, may share it: no step changes it by the rest of the object. */
+  isPlainSpec(spec: SpecOf<T>): boolean;
+  /** A copy of a completed spec. Its parts that admission does not change in place are shared. */
+  copySpec(spec: SpecOf<T>): SpecOf<T>;
+  /** How a text begins that is drawn for each object, and that stands in the spec by admission. */
+  readonly drawnPrefix: string;
+  /** The drawn text of an admitted spec. Drawn texts of one length are equally valid. */
+  drawnText(spec: SpecOf<T>): string | undefined;
+}
+
+type SpecOf<T> = T extends { spec?: infer S } ? NonNullable<S> : object;
+
 /** What the Scale of an object says. */
 export interface ScaleParts {
   /** How many pods it should have. */
@@ -195,6 +214,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
   /** The `date` column that lists are shown in order of, the oldest first; absent: in order of names. */
   readonly shownInOrderOf?: string;
   readonly lifecycle?: Lifecycle<T>;
+  /** Of kinds that are created by the thousand with one spec, whose steps are then done once. */
+  readonly repeats?: Repeats<T>;
   /** Of a version that is served and not stored: what it becomes, and is made of. See older-version.ts. */
   readonly conversion?: Conversion;
 }

@@ -1,8 +1,9 @@
 import { objectForbidden } from '../../api/errors/index.ts';
-import type { Pod, PodSpec, ServiceAccount, Volume } from '../../api/generated/types.ts';
+import type { Pod, PodSpec, ServiceAccount } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import { tokenVolumePrefix } from '../../api/kinds/pod/restore-admitted.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
+import { deepFreeze } from '../../api/meta/deep-freeze.ts';
 import { defaultServiceAccount, rootCertificates } from '../../api/meta/well-known.ts';
 import type { Admission } from './admission.ts';
 
@@ -59,24 +60,21 @@ function mountToken(spec: PodSpec, podUid: string): void {
   // Of a pod that a webhook changed, or of a copy of another. Kubernetes, too, knows it by its name.
   const there = spec.volumes?.find((volume) => volume.name?.startsWith(tokenVolumePrefix))?.name;
   const name = there ?? tokenVolumePrefix + podUid.slice(0, 5);
-  if (there === undefined) spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)];
+  if (there === undefined) spec.volumes = [...(spec.volumes ?? []), { name, volumeSource: tokenSource }];
   for (const container of containers)
     container.volumeMounts = [...(container.volumeMounts ?? []), { name, mountPath, readOnly: true }];
 }
 
-function tokenVolume(name: string): Volume {
-  const { configMap, key } = rootCertificates;
-  return {
-    name,
-    volumeSource: {
-      projected: {
-        defaultMode: fileMode,
-        sources: [
-          { serviceAccountToken: { path: 'token', expirationSeconds: tokenSeconds } },
-          { configMap: { localObjectReference: { name: configMap }, items: [{ key, path: key }] } },
-          { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
-        ],
-      },
-    },
-  };
-}
+const { configMap, key } = rootCertificates;
+
+/** All pods share it; frozen, so that none changes that of others. */
+const tokenSource = deepFreeze({
+  projected: {
+    defaultMode: fileMode,
+    sources: [
+      { serviceAccountToken: { path: 'token', expirationSeconds: tokenSeconds } },
+      { configMap: { localObjectReference: { name: configMap }, items: [{ key, path: key }] } },
+      { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+    ],
+  },
+});

@@ -8,10 +8,12 @@ import type { Admission } from '../admission/admission.ts';
 import { judgeOf, mutateNew, validateNew } from './admit.ts';
 import type { AnyObject } from './any-object.ts';
 import { creatorEntry, recordsManagers } from './apply/managed-fields.ts';
+import { cloneObject } from './clone-object.ts';
 import type { KindStore, ObjectName } from './kind-store.ts';
 import type { Planned } from './ledgers/ledger.ts';
 import { beginsGenerations, metadataForCreate, validateNewMetadata } from './metadata.ts';
 import { pruneSent } from './prune.ts';
+import type { RepeatedSpec } from './repeated-specs.ts';
 import type { NewObject, StoreResult } from './store-values.ts';
 import type { WriteContext } from './write-context.ts';
 
@@ -76,17 +78,19 @@ export async function imagineObject(store: KindStore, admission: Admission, crea
 async function prepare(store: KindStore, admission: Admission, source: NewObjectSource, dryRun: boolean): Promise<Prepared> {
   const { kind } = store;
   const sent = source.take();
-  const told = isCustom(kind) ? finalizerWarnings(sent.metadata) : (kind.warnings?.(sent) ?? []);
+  const repeated = takeRepeated(store, sent, source.context);
+  const told = repeated?.warnings ?? (isCustom(kind) ? finalizerWarnings(sent.metadata) : (kind.warnings?.(sent) ?? []));
   const warnings = [...told, ...pruneSent(store, sent, source.context)];
   const { name = '', generateName = '' } = sent.metadata ?? {};
   const metadata = metadataForCreate(sent.metadata ?? {}, beginsGenerations(kind), store.origin());
   sent.metadata = metadata;
   if (kind.hasStatus && !kind.isCreatedWithStatus) delete sent.status;
   const at = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
-  kind.defaults(sent);
+  if (!repeated) kind.defaults(sent);
   kind.lifecycle?.prepareForCreate?.(sent);
   const { object, violations } = await admitNew({ store, admission, warnings }, sent, source.context);
-  violations.push(...kind.validate(object), ...(kind.validateCreate?.(object) ?? []));
+  const judged = repeated?.judged(object.spec);
+  if (!judged) violations.push(...kind.validate(object), ...(kind.validateCreate?.(object) ?? []));
   if (kind.isCreatedWithStatus) violations.push(...validateConditions(object.status, kind.conditionsNeed));
   if (violations.length > 0) throw invalid(store.subject({ ...at, name: at.name || generateName }), violations);
   const managers = newManagers(kind, source, metadata.creationTimestamp!);
@@ -96,9 +100,22 @@ async function prepare(store: KindStore, admission: Admission, source: NewObject
   if (judgeOf(store, source.context)) await validateAllotted(store, { object, allotted }, source.context);
   const demand = store.demandOf(object);
   const isGenerated = name === '' && generateName !== '';
-  const encoded = store.stored(object);
+  const encoded = judged && repeated ? repeated.encode(judged, object) : store.stored(object);
   const bytes = encoded instanceof Promise ? await encodedOf(encoded, allotted) : encoded;
+  if (!judged) repeated?.learn(object, bytes);
   return { at, bytes, warnings, awaitsDisk, demand, allotted, isGenerated };
+}
+
+/**
+ * What is known of the spec of a new object, which gets its completed form. The rules of users may change any part of
+ * an object, which then shares nothing.
+ */
+function takeRepeated(store: KindStore, sent: AnyObject, context: WriteContext): RepeatedSpec | undefined {
+  const repeated = store.specs?.of(sent.spec);
+  if (!repeated) return undefined;
+  const isOwn = judgeOf(store, context) !== undefined;
+  sent.spec = isOwn ? cloneObject(repeated.sent) : repeated.complete();
+  return isOwn ? undefined : repeated;
 }
 
 /** What was allotted is given back where the object cannot be stored. */

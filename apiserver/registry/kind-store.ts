@@ -21,6 +21,7 @@ import { checkObjectBounds, checkObjectCount } from './kind-bounds.ts';
 import { turnOfLarge } from './large-turns.ts';
 import { type Demand, type Planned, type PlannedWrite, reserveFor, settlingBoth } from './ledgers/ledger.ts';
 import { isAnotherWish, isFinished, type Origin } from './metadata.ts';
+import { RepeatedSpecs } from './repeated-specs.ts';
 import { cacheBehind, checkStorable, tooManyOthers, translated, translateStorageError } from './storage-errors.ts';
 import type { StoreEnvironment } from './store-environment.ts';
 import {
@@ -67,6 +68,7 @@ export class KindStore {
   /** What roles call it. */
   readonly resource: { readonly group: string; readonly resource: string };
   readonly cache: KindCache;
+  readonly specs: RepeatedSpecs | undefined;
   private readonly environment: StoreEnvironment;
   private readonly allocator: Allocator | undefined;
   private readonly writers = new WriteQueue();
@@ -81,6 +83,7 @@ export class KindStore {
     this.keyPrefix = keyPrefixOf(this.kind);
     this.resource = { group: groupOf(this.kind.apiVersion), resource: this.kind.plural };
     this.cache = cache;
+    this.specs = this.kind.repeats && new RepeatedSpecs(this.kind, this.kind.repeats);
     this.environment = environment;
     this.allocator = environment.allocator?.allots(this.kind) ? environment.allocator : undefined;
   }

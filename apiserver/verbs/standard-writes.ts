@@ -24,6 +24,7 @@ import { nameOf, writeTargetOf } from '../registry/next-version.ts';
 import { otherPlaceText } from '../registry/other-place.ts';
 import { type PatchInput, patchObject } from '../registry/patch.ts';
 import { isLenient } from '../registry/prune.ts';
+import { decodeNew } from '../registry/repeated-specs.ts';
 import { formOf, isScale, patchScale, updateScale } from '../registry/scale.ts';
 import type { StoreResult } from '../registry/store-values.ts';
 import { asStored, servedBytes, servedKind, versionWarnings } from '../registry/store-version.ts';
@@ -199,11 +200,13 @@ function accessVerbOf({ verb, store, subresource }: WriteRequest): AccessVerb {
 }
 
 function readSent(request: WriteRequest, leftOut?: FieldViolation[]): AnyObject {
-  const { store, object: bytes, format, namespace, subresource, at, options, namesKind, interpret } = request;
+  const { verb, store, object: bytes, format, namespace, subresource, at, options, namesKind, interpret } = request;
   const isOfScale = isScale(store, subresource);
   const kind = isOfScale ? formOf(store, subresource) : servedKind(store);
   const fieldValidation = fieldValidationOf(options?.fieldValidation);
-  const read: AnyObject = decodeObject(kind, bytes, format, { fieldValidation, leftOut, namesKind, interpret });
+  const reading = { fieldValidation, leftOut, namesKind, interpret };
+  const isNew = verb === 'create' && format === 'protobuf';
+  const read: AnyObject = isNew && !store.served ? decodeNew(store, bytes, reading) : decodeObject(kind, bytes, format, reading);
   const object = isOfScale ? read : asStored(store, read);
   if (namespace && store.kind.namespaced && !object.metadata?.namespace) object.metadata = { ...object.metadata, namespace };
   if (!at) return object;

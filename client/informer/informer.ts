@@ -1,11 +1,11 @@
 import type { ApiObject } from '../../api/kinds/kind.ts';
+import { deepFreeze } from '../../api/meta/deep-freeze.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { onAbort } from '../abort.ts';
 import type { BackoffOptions } from '../backoff.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
 import type { ResourceClient, Scope, WatchEvent } from '../services/resource-client.ts';
-import { deepFreeze } from './freeze.ts';
 import { createIndexer, type Indexer, type IndexFunction, type Lister } from './indexer.ts';
 import { createReflector, type Reflector } from './reflector.ts';
 

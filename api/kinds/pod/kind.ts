@@ -6,6 +6,7 @@ import { checkNoEphemeral, podEphemeralContainers } from './ephemeral-containers
 import { podFields } from './fields.ts';
 import { podLifecycle } from './lifecycle.ts';
 import { checkMergedLabelKeys } from './match-label-keys.ts';
+import { podRepeats } from './repeats.ts';
 import { podResize } from './resize.ts';
 import { checkMirror } from './static-pods.ts';
 import { checkNoPodLimits, podWarnings, validatePod } from './validate.ts';
@@ -51,4 +52,5 @@ export const pod = defineKind<Pod>()({
   },
   columns: podColumns,
   lifecycle: podLifecycle,
+  repeats: podRepeats,
 });

@@ -48,6 +48,11 @@ export function checkMergedLabelKeys({ metadata, spec }: Pod): FieldViolation[] 
   return out;
 }
 
+/** Whether a selector of the spec depends on the labels of the pod. */
+export function hasMatchLabelKeys(spec: PodSpec): boolean {
+  return choicesOf(spec).some(({ part }) => part.matchLabelKeys !== undefined || part.mismatchLabelKeys !== undefined);
+}
+
 function requirementsOf(part: Part, labels: Readonly<Record<string, string>> = {}): LabelSelectorRequirement[] {
   const requirements = (keys: readonly string[] = [], operator: 'In' | 'NotIn') =>
     keys.filter((key) => Object.hasOwn(labels, key)).map((key) => ({ key, operator, values: [labels[key]!] }));
