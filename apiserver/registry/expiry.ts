@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { isConflict, isNotFound } from '../../api/errors/index.ts';
 import { toMillis } from '../../api/meta/time.ts';
 import { pause, type StorageClock, systemStorageClock } from '../storage/clock.ts';
-import { type Entry, placeOf } from '../watch/entry.ts';
+import { type Entry, placeOf, sizeOfEntry } from '../watch/entry.ts';
 import type { KindStore } from './kind-store.ts';
 import { serverContext } from './server-context.ts';
 
@@ -106,7 +106,8 @@ class WrittenQueue {
     let tooLarge = cache.bytes - mostBytes;
     return this.writes.filter(({ key, at }, i) => {
       if (at > before && i >= tooMany && tooLarge <= 0) return false;
-      tooLarge -= cache.get(key)?.bytes.length ?? 0;
+      const entry = cache.get(key);
+      if (entry) tooLarge -= sizeOfEntry(entry);
       return true;
     });
   }

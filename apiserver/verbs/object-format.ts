@@ -6,7 +6,7 @@ import type { Table, TableRow } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { asServed, servedKind } from '../registry/store-version.ts';
-import { type Entry, EntryDecoder } from '../watch/entry.ts';
+import { type Entry, EntryDecoder, sizeOfEntry } from '../watch/entry.ts';
 import { type EventFormat, protobufEvents } from '../watch/event-format.ts';
 import { metadataBytes } from '../watch/stamp-resource-version.ts';
 
@@ -74,11 +74,11 @@ class JsonMemo {
     if (known) return known;
     const json = encodeJson(this.decoder.kind, this.decoder.decode(entry));
     this.known.set(entry, json);
-    this.bytes += entry.bytes.length + json.length;
+    this.bytes += sizeOfEntry(entry) + json.length;
     for (const [oldest, { length }] of this.known) {
       if (this.bytes <= MOST_JSON_BYTES) break;
       this.known.delete(oldest);
-      this.bytes -= oldest.bytes.length + length;
+      this.bytes -= sizeOfEntry(oldest) + length;
     }
     return json;
   }

@@ -1,5 +1,5 @@
 import type { StoredObject } from '../storage/storage.ts';
-import { type Entry, makeEntry } from './entry.ts';
+import { type Entry, makeEntry, restingEntry, sizeOfEntry } from './entry.ts';
 import { SortedKeys } from './sorted-keys.ts';
 
 /** The present objects of one kind by key and in the order of their keys, and how many bytes they are. */
@@ -42,7 +42,7 @@ export class EntryTable {
   set(entry: Entry): void {
     const previous = this.entries.get(entry.key);
     if (!previous) this.keys.add(entry.key);
-    this.held += entry.bytes.length - (previous?.bytes.length ?? 0);
+    this.held += sizeOfEntry(entry) - (previous ? sizeOfEntry(previous) : 0);
     this.entries.set(entry.key, entry);
     this.last = undefined;
   }
@@ -50,14 +50,15 @@ export class EntryTable {
   delete(key: string): void {
     const previous = this.entries.get(key);
     if (!previous) return;
-    this.held -= previous.bytes.length;
+    this.held -= sizeOfEntry(previous);
     this.entries.delete(key);
     this.last = undefined;
     this.keys.delete(key);
   }
 
-  fill(items: readonly StoredObject[]): void {
-    for (const { key, bytes, revision } of items) this.set(makeEntry(key, bytes, revision));
+  /** `expire`: whether the kind's objects do. */
+  fill(items: readonly StoredObject[], expire: boolean): void {
+    for (const item of items) this.set(expire ? restingEntry(item) : makeEntry(item.key, item.bytes, item.revision));
   }
 }
 

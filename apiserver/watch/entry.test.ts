@@ -2,8 +2,9 @@ import { expect, it } from 'vitest';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import type { ConfigMap } from '../../api/generated/types.ts';
 import { configMap } from '../../api/kinds/config-map/kind.ts';
+import { RestingEvent } from '../storage/resting-event.ts';
 import type { WriteMemo } from '../storage/storage.ts';
-import { elementsOf, makeEntry, servedOnce } from './entry.ts';
+import { elementsOf, makeEntry, makeExpiringEntry, restEntry, servedOnce, sizeOfEntry } from './entry.ts';
 
 const key = 'configmaps/default/a';
 const bytes = encodeMessage(configMap.message, { metadata: { name: 'a', namespace: 'default' }, data: { b: 'c' } });
@@ -24,4 +25,24 @@ it('a write that was tried again is served with the revision that it got', () =>
 it('elements that the writer has counted are not counted again; others are', () => {
   expect(elementsOf(makeEntry(key, bytes, 7, { elements: 1_000 }), configMap)).toBe(1_000);
   expect(elementsOf(makeEntry(key, bytes, 7, {}), configMap)).toBe(elementsOf(makeEntry(key, bytes, 7), configMap));
+});
+
+it("an expiring entry at rest makes its bytes of the store's, and knows their size without them", () => {
+  let reads = 0;
+  const memo: WriteMemo = {};
+  const written = new RestingEvent({ key, revision: 7, bytes, memo });
+  const read = () => {
+    reads++;
+    return bytes;
+  };
+  const event = Object.create(written, { bytes: { get: read } }) as RestingEvent;
+  const entry = makeExpiringEntry(event);
+  const { served } = memo;
+  expect(entry.bytes).toBe(served!.bytes);
+  reads = 0;
+  restEntry(entry);
+  expect([sizeOfEntry(entry), reads]).toEqual([served!.bytes.length, 0]);
+  expect(entry.bytes).toEqual(served!.bytes);
+  expect(entry.bytes).not.toBe(served!.bytes);
+  expect(reads).toBe(2);
 });

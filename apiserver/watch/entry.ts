@@ -3,7 +3,8 @@ import { decodeMessage } from '../../api/codec/message.ts';
 import { WireError } from '../../api/codec/wire-format.ts';
 import type { ObjectMeta } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
-import type { WriteMemo } from '../storage/storage.ts';
+import { RestingEvent } from '../storage/resting-event.ts';
+import type { StorageEvent, StoredObject, WriteMemo } from '../storage/storage.ts';
 import { metadataBytes, stampResourceVersion } from './stamp-resource-version.ts';
 
 /**
@@ -34,6 +35,63 @@ export function makeEntry(key: string, bytes: Uint8Array, revision: number, memo
     if (!(error instanceof WireError)) throw error;
     return { key, bytes: Buffer.from(bytes), revision };
   }
+}
+
+/**
+ * An object of a kind whose objects expire (Event): there are many, and none is read but in its first moments. So it
+ * keeps its own bytes only until `rest`, and makes them of the store's from then on.
+ */
+class ExpiringEntry implements Entry {
+  readonly key: string;
+  readonly revision: number;
+  labels?: Readonly<Record<string, string>>;
+  fields?: Readonly<Record<string, string>>;
+  elements?: number;
+  readonly #stored: Pick<StorageEvent, 'bytes'>;
+  readonly #size: number;
+  #bytes: Buffer | undefined;
+
+  constructor({ key, bytes, revision, elements }: Entry, stored: Pick<StorageEvent, 'bytes'>) {
+    this.key = key;
+    this.revision = revision;
+    if (elements !== undefined) this.elements = elements;
+    this.#stored = stored;
+    this.#size = bytes.length;
+    this.#bytes = bytes;
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes ?? makeEntry(this.key, this.#stored.bytes, this.revision).bytes;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  rest(): this {
+    this.#bytes = undefined;
+    return this;
+  }
+}
+
+/** The entry of a write, for a kind whose objects expire. */
+export function makeExpiringEntry(event: StorageEvent): Entry {
+  return new ExpiringEntry(makeEntry(event.key, event.bytes, event.revision, event.memo), event);
+}
+
+/** The same of an object that was read from the store: at rest from the beginning. */
+export function restingEntry({ key, bytes, revision }: StoredObject): Entry {
+  return new ExpiringEntry(makeEntry(key, bytes, revision), new RestingEvent({ key, bytes, revision }).rest()).rest();
+}
+
+/** Told when no watch can want the entry as a change any more. */
+export function restEntry(entry: Entry): void {
+  if (entry instanceof ExpiringEntry) entry.rest();
+}
+
+/** How many bytes the object has, without making them where it rests. */
+export function sizeOfEntry(entry: Entry): number {
+  return entry instanceof ExpiringEntry ? entry.size : entry.bytes.length;
 }
 
 /** The object as it is served: made once, by the writer that acknowledges it or by the cache that shows it. */
@@ -97,11 +155,11 @@ export class EntryDecoder {
     if (known) return known;
     const object = decodeMessage<ApiObject>(this.kind.message, entry.bytes);
     this.memo.set(entry, object);
-    this.memoBytes += entry.bytes.length;
+    this.memoBytes += sizeOfEntry(entry);
     for (const oldest of this.memo.keys()) {
       if (this.memo.size <= MEMO_SIZE && this.memoBytes <= MEMO_BYTES) break;
       this.memo.delete(oldest);
-      this.memoBytes -= oldest.bytes.length;
+      this.memoBytes -= sizeOfEntry(oldest);
     }
     return object;
   }

@@ -1,5 +1,5 @@
 import type { Kind } from '../../api/kinds/kind.ts';
-import type { Entry } from './entry.ts';
+import { type Entry, restEntry, sizeOfEntry } from './entry.ts';
 
 /** One change of one key, shared by every watcher. */
 export interface CacheEvent {
@@ -97,6 +97,7 @@ export class EventRing {
       this.head++;
       this.headSequence++;
       this.bytes -= sizeOf(oldest);
+      restEntry(oldest.entry);
       this.start = oldest.revision;
     }
     if (this.head < COMPACT_AT) return;
@@ -132,5 +133,5 @@ export class EventRing {
  * A deletion holds both.
  */
 function sizeOf({ type, entry, previous }: CacheEvent): number {
-  return EVENT_BYTES + entry.bytes.length + (type === 'DELETED' ? (previous?.bytes.length ?? 0) : 0);
+  return EVENT_BYTES + sizeOfEntry(entry) + (type === 'DELETED' && previous ? sizeOfEntry(previous) : 0);
 }

@@ -4,6 +4,7 @@ import type { ConfigMap, ConfigMapWatchResponse } from '../../api/generated/type
 import { configMap } from '../../api/kinds/config-map/kind.ts';
 import { event } from '../../api/kinds/event/kind.ts';
 import { lease } from '../../api/kinds/lease/kind.ts';
+import { RestingEvent } from '../storage/resting-event.ts';
 import type { StorageEvent } from '../storage/storage.ts';
 import { protobufEvents } from './event-format.ts';
 import { KindCache } from './kind-cache.ts';
@@ -375,4 +376,32 @@ test('ranges of the past are made from the present and the ring, for every revis
     expect(range('configmaps/default/c04')).toEqual(wanted.filter((each) => each.split('@')[0]! > 'configmaps/default/c04'));
   }
   expect(cache.rangeAt('configmaps/elsewhere/', 100, '')).toEqual([]);
+});
+
+test('the cache and the store hold the bytes of an expiring object once, when it has left the ring', () => {
+  let now = 0;
+  const clock = { now: () => now, setTimeout: () => ({}), setImmediate: () => undefined };
+  const cache = new KindCache(event, { bounds: { maxAgeMs: 1_000 }, clock });
+  const bytes = encodeMessage(event.message, { metadata: { name: 'a', namespace: 'default' }, reason: 'Created' });
+  const written = new RestingEvent({ key: 'events/default/a', revision: 7, bytes, memo: {} });
+  cache.apply(written);
+  const held = () => cache.get('events/default/a')!;
+  const before = held().bytes;
+  expect(held().bytes).toBe(before);
+  written.rest();
+  now = 2_000;
+  cache.advance(8);
+  expect(held().bytes).toEqual(before);
+  expect(held().bytes).not.toBe(held().bytes);
+  expect(cache.bytes).toBe(before.length);
+});
+
+test('an expiring object that was read from the store is at rest, and served with its version', () => {
+  const cache = new KindCache(event);
+  const bytes = encodeMessage(event.message, { metadata: { name: 'a', namespace: 'default' }, reason: 'Created' });
+  cache.reset([{ key: 'events/default/a', revision: 7, bytes }], 7);
+  const entry = cache.get('events/default/a')!;
+  expect(decodeMessage(event.message, entry.bytes)).toMatchObject({ metadata: { resourceVersion: '7' }, reason: 'Created' });
+  expect(entry.bytes).not.toBe(entry.bytes);
+  expect(cache.bytes).toBe(entry.bytes.length);
 });

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { keyPrefixOf } from '../../api/kinds/identity.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { StorageEvent, StoredObject, StoredPage } from '../storage/storage.ts';
-import { type Entry, EntryDecoder, makeEntry } from './entry.ts';
+import { type Entry, EntryDecoder, makeEntry, makeExpiringEntry } from './entry.ts';
 import { EntryTable } from './entry-table.ts';
 import { type BatchClock, EventBatcher, systemBatchClock } from './event-batcher.ts';
 import { type CacheEvent, EventRing, type RingBounds, ringBoundsOf } from './event-ring.ts';
@@ -79,6 +79,10 @@ export class KindCache {
     return this.table.bytes;
   }
 
+  private get expires(): boolean {
+    return this.kind.expiresAfter !== undefined;
+  }
+
   now(): number {
     return this.clock.now();
   }
@@ -105,7 +109,7 @@ export class KindCache {
   /** Starts afresh from a list; watches from before it are expired. */
   reset(items: readonly StoredObject[], revision: number): void {
     const next = new EntryTable();
-    next.fill(items);
+    next.fill(items, this.expires);
     this.replace(next, revision);
   }
 
@@ -117,7 +121,7 @@ export class KindCache {
     const next = new EntryTable();
     let revision = 0;
     for await (const page of pages) {
-      next.fill(page.items);
+      next.fill(page.items, this.expires);
       revision = page.revision;
     }
     this.replace(next, revision);
@@ -143,7 +147,7 @@ export class KindCache {
     let event: CacheEvent;
     const atMs = this.clock.now();
     if (change.type === 'put') {
-      const entry = makeEntry(change.key, change.bytes, change.revision, change.memo);
+      const entry = this.expires ? makeExpiringEntry(change) : makeEntry(change.key, change.bytes, change.revision, change.memo);
       this.table.set(entry);
       event = { type: previous ? 'MODIFIED' : 'ADDED', revision: change.revision, entry, previous, atMs };
     } else {

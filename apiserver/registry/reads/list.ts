@@ -3,7 +3,7 @@ import { ApiError, badRequest, expired, isExpired } from '../../../api/errors/in
 import type { ListMeta, ListOptions } from '../../../api/generated/types.ts';
 import { resourceOf } from '../../../api/kinds/identity.ts';
 import type { ListOptions as StoredListOptions, StoredObject, StoredPage } from '../../storage/storage.ts';
-import type { Entry } from '../../watch/entry.ts';
+import { type Entry, sizeOfEntry } from '../../watch/entry.ts';
 import { compileSelection, type Selection } from '../../watch/selection.ts';
 import { stampResourceVersion } from '../../watch/stamp-resource-version.ts';
 import type { KindStore } from '../kind-store.ts';
@@ -68,7 +68,7 @@ interface Source {
 export async function listObjects(
   store: KindStore,
   { namespace, options }: ListRequest,
-  { sizeOf = storedSize, pageBytes = MAX_PAGE_BYTES }: PageShape = {},
+  { sizeOf = sizeOfEntry, pageBytes = MAX_PAGE_BYTES }: PageShape = {},
 ): Promise<ListPage> {
   const selection = compileSelection(store.cache, { namespace, ...options });
   const question = questionOf(store, selection);
@@ -241,8 +241,6 @@ interface PageBounds {
   readonly mostBytes: number;
   sizeOf(entry: Entry): number;
 }
-
-const storedSize = (entry: Entry): number => entry.bytes.length;
 
 async function fillPage(
   selection: Selection,

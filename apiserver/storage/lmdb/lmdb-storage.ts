@@ -12,6 +12,7 @@ import {
 } from '../checks.ts';
 import type { StorageClock } from '../clock.ts';
 import { encodeRecord, type StorageRecord } from '../record.ts';
+import { RestingEvent } from '../resting-event.ts';
 import type { ListOptions, Storage, StorageEvent, StorageUsage, StoredObject, StoredPage, Write } from '../storage.ts';
 import type { StorageHistory } from '../storage-history.ts';
 import { readWatch, type WatcherHub } from '../watchers.ts';
@@ -168,7 +169,9 @@ export class LmdbStorage implements Storage {
     const time = Math.trunc(this.#clock.now());
     const record = encodeRecord({ type, durability, revision, previous, time, key, kind, verb, user, manager, bytes });
     // The event lives in the record's copy: the caller may reuse its buffer.
-    const event: StorageEvent = { type, key, revision, bytes: record.subarray(record.length - bytes.length), durability, memo };
+    const written = { key, revision, bytes: record.subarray(record.length - bytes.length), memo };
+    const rests = durability === 'relaxed' && type === 'put';
+    const event: StorageEvent = rests ? new RestingEvent(written) : { type, durability, ...written };
     return this.#journal.append({ event, record, before, time, awaitsDisk });
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { encodeRecord } from '../record.ts';
+import { RestingEvent } from '../resting-event.ts';
 import type { StorageEvent } from '../storage.ts';
 import { RelaxedKeys } from './relaxed-keys.ts';
 
@@ -27,6 +28,17 @@ describe('relaxed keys', () => {
     expect([...kept.bytes]).toEqual([...bytes]);
     expect(relaxed.list('events/', 'events/')).toEqual([kept]);
     expect(relaxed.since('', 6, 7)).toEqual([kept]);
+  });
+
+  it('keep the event itself that was published, so that others who hold it hold no second copy', () => {
+    const relaxed = new RelaxedKeys();
+    const { event, record } = written(7);
+    const published = new RestingEvent({ ...event, memo: {} });
+    relaxed.apply(published, record, false);
+    relaxed.written(relaxed.takeDirty());
+    expect(relaxed.get(key)).toBe(published);
+    record.fill(0);
+    expect([[...published.bytes], published.memo]).toEqual([[...bytes], undefined]);
   });
 
   it('keep the bytes of a state that was read from the disk, but not what was read', () => {

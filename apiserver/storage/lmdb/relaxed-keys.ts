@@ -1,4 +1,5 @@
 import { prefixEnd } from '../checks.ts';
+import { RestingEvent } from '../resting-event.ts';
 import { SortedKeys } from '../sorted-keys.ts';
 import type { StorageEvent } from '../storage.ts';
 
@@ -23,31 +24,9 @@ export function withAwaited(changes: RelaxedChanges, writes: readonly AwaitedWri
   return new Map([...changes, ...awaited.map(({ event, record }) => [event.key, recordAfter(event, record)] as const)]);
 }
 
-/**
- * A state that may stay for an hour, as Events do. Its bytes are text of one byte a character, which V8 keeps in 16
- * bytes more; a Buffer takes 300 more, or, as a view of a record, keeps the 8 KiB alive that Node.js cut it from.
- */
-class RestingEvent implements StorageEvent {
-  readonly type = 'put';
-  readonly durability = 'relaxed';
-  readonly key: string;
-  readonly revision: number;
-  readonly #text: string;
-
-  constructor({ key, revision, bytes }: StorageEvent) {
-    this.key = key;
-    this.revision = revision;
-    this.#text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
-  }
-
-  get bytes(): Buffer {
-    return Buffer.from(this.#text, 'latin1');
-  }
-}
-
 /** The relaxed keys: their newest state in memory, and what of it is not on disk yet. */
 export class RelaxedKeys {
-  readonly #newest = new Map<string, StorageEvent>();
+  readonly #newest = new Map<string, RestingEvent>();
   readonly #order = new SortedKeys();
   readonly #sizeOnDisk = new Map<string, number>();
   #dirty = new Map<string, Buffer | undefined>();
@@ -55,7 +34,7 @@ export class RelaxedKeys {
   /** Takes what was read from the disk at the start. */
   load(event: StorageEvent, size: number): void {
     this.#sizeOnDisk.set(event.key, size);
-    this.#newest.set(event.key, new RestingEvent(event));
+    this.#newest.set(event.key, new RestingEvent(event).rest());
     this.#order.add(event.key);
   }
 
@@ -81,7 +60,7 @@ export class RelaxedKeys {
       this.#newest.delete(event.key);
       this.#order.delete(event.key);
     } else {
-      this.#newest.set(event.key, event);
+      this.#newest.set(event.key, event instanceof RestingEvent ? event : new RestingEvent(event));
       this.#order.add(event.key);
     }
     if (isOnDisk) this.#dirty.delete(event.key);
@@ -132,7 +111,6 @@ export class RelaxedKeys {
 
   /** Keeps the newest state in little memory. Not sooner than it is written: its record holds the bytes until then. */
   #rest(key: string): void {
-    const event = this.#newest.get(key);
-    if (event && !(event instanceof RestingEvent)) this.#newest.set(key, new RestingEvent(event));
+    this.#newest.get(key)?.rest();
   }
 }
