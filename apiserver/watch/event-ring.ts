@@ -42,7 +42,7 @@ export function ringBoundsOf({ durability, expiresAfter }: Pick<Kind, 'durabilit
  */
 const EVENT_BYTES = 800;
 
-/** Dropped events leave holes at the front; the array is moved together when this many are gone. */
+/** Dropped events leave empty places at the front; the array is moved together when there are so many. */
 const COMPACT_AT = 1_024;
 
 /**
@@ -52,7 +52,8 @@ const COMPACT_AT = 1_024;
  */
 export class EventRing {
   private readonly bounds: RingBounds;
-  private events: CacheEvent[] = [];
+  /** Undefined below `head`: what was dropped is held no longer. */
+  private events: (CacheEvent | undefined)[] = [];
   private head = 0;
   private headSequence = 0;
   private bytes = 0;
@@ -94,7 +95,7 @@ export class EventRing {
       const length = this.events.length - this.head;
       const tooMuch = length > this.bounds.maxEvents || this.bytes > this.bounds.maxBytes;
       if (!tooMuch && nowMs - oldest.atMs <= this.bounds.maxAgeMs) break;
-      this.head++;
+      this.events[this.head++] = undefined;
       this.headSequence++;
       this.bytes -= sizeOf(oldest);
       restEntry(oldest.entry);

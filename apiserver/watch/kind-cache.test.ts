@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import type { ConfigMap, ConfigMapWatchResponse } from '../../api/generated/types.ts';
@@ -405,3 +407,21 @@ test('an expiring object that was read from the store is at rest, and served wit
   expect(entry.bytes).not.toBe(entry.bytes);
   expect(cache.bytes).toBe(entry.bytes.length);
 });
+
+test('an event that has left the ring is held no longer', async () => {
+  const { cache, put, tick } = harness({ maxAgeMs: 1_000 });
+  put('a', 1);
+  const dropped = new WeakRef(cache.ring.at(cache.ring.firstSequence)!);
+  put('a', 2);
+  tick(2_000);
+  cache.advance(3);
+  expect(cache.ring.firstSequence).toBe(cache.ring.endSequence);
+  await new Promise((resolve) => setImmediate(resolve));
+  collectGarbage();
+  expect(dropped.deref()).toBeUndefined();
+});
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+}
