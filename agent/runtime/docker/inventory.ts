@@ -1,6 +1,7 @@
 import { type ObservedContainer, sandboxName } from '../runtime.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { Engine } from './engine.ts';
+import { createInheritedLabels, type InheritedLabels } from './inherited-labels.ts';
 import { label } from './labels.ts';
 import { type Inspection, type ListEntry, observeEntry, observeInspection } from './observe.ts';
 import type { OomKills } from './oom-kills.ts';
@@ -55,6 +56,7 @@ class ObservedInventory implements Inventory {
   readonly #engine: Engine;
   readonly #nodeName: string;
   readonly #beside: Beside;
+  readonly #inherited: InheritedLabels;
   readonly #kept = new Map<string, Kept>();
   readonly #inCreation = new Set<string>();
   readonly #networks = new Map<string, readonly string[]>();
@@ -66,15 +68,17 @@ class ObservedInventory implements Inventory {
     this.#engine = engine;
     this.#nodeName = nodeName;
     this.#beside = beside;
+    this.#inherited = createInheritedLabels(engine, nodeName);
   }
 
   async list(podUid?: string): Promise<ObservedContainer[]> {
-    const entries = await this.#engine.call<ListEntry[]>({
+    const labelled = await this.#engine.call<ListEntry[]>({
       method: 'GET',
       path: '/containers/json',
       query: { all: 1, filters: { label: labelFilters(this.#nodeName, podUid) } },
       action: 'list containers',
     });
+    const entries = await this.#inherited.without(labelled);
     for (const { Id, State, NetworkSettings } of entries) this.#noteNetworks(Id, State, NetworkSettings);
     if (podUid === undefined) this.#dropGone(new Set(entries.map((entry) => entry.Id)));
     const observed = await mapBounded(entries, inspectsAtOnce, (entry) => this.#observeListed(entry));
