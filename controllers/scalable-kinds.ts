@@ -1,4 +1,4 @@
-import { groupOf } from '../api/kinds/identity.ts';
+import { groupOf, resourceOf } from '../api/kinds/identity.ts';
 import type { ApiObject, Kind } from '../api/kinds/kind.ts';
 import type { ScalableKind } from '../client/index.ts';
 
@@ -21,7 +21,25 @@ export function isScalable(kind: Kind): kind is ScalableKind<ApiObject> {
   return kind.scale !== undefined;
 }
 
-/** Kubernetes' words for a kind that the server does not have. */
+/** Of these kinds Kubernetes' server names a missing scale, of all others the object. */
+const scaleResources: Readonly<Record<string, string>> = {
+  'deployments.apps': 'deployments/scale.apps',
+  'replicasets.apps': 'replicasets/scale.apps',
+  replicationcontrollers: 'replicationcontrollers/scale.autoscaling',
+};
+
+/** Kubernetes' words for a target that is not there. */
+export function noTargetMessage(kind: Kind, name: string): string {
+  const resource = resourceOf(kind);
+  return `${scaleResources[resource] ?? resource} "${name}" not found`;
+}
+
+/** Kubernetes' words for a kind that the server has in no version. */
+export function noKindMessage({ apiVersion = '', kind = '' }: KindReference): string {
+  return `no matches for kind "${kind}" in group "${groupOf(apiVersion)}"`;
+}
+
+/** Kubernetes' words for a kind that the server does not have in this version. */
 export function noMatchesMessage({ apiVersion = '', kind = '' }: KindReference): string {
   return `no matches for kind "${kind}" in version "${apiVersion}"`;
 }

@@ -19,7 +19,7 @@ import type { ControllerDefinition } from '../definition.ts';
 import { contentIndexers } from '../namespace/controller.ts';
 import { isOutcomeUnknown } from '../owned-pods/until-answered.ts';
 import { rule, writeStatus } from '../rules.ts';
-import { isScalable, kindReferred, noMatchesMessage } from '../scalable-kinds.ts';
+import { isScalable, kindReferred, noKindMessage, noTargetMessage } from '../scalable-kinds.ts';
 import { decideScale, type Selection, type SelectionProblem, syncPeriodMs } from './decide.ts';
 import { beginHistory, type ScaleHistory, withChange } from './history.ts';
 import { afterRescale, type Rescale, type StatusPlan, withoutScale } from './status.ts';
@@ -122,7 +122,7 @@ class AutoscalerController implements Controller {
   async #findScale(hpa: HorizontalPodAutoscaler, signal: AbortSignal): Promise<Found | { readonly problem: string }> {
     const { scaleTargetRef = {} } = hpa.spec ?? {};
     const kind = kindReferred(this.#options.kinds, scaleTargetRef);
-    if (!kind) return { problem: noMatchesMessage(scaleTargetRef) };
+    if (!kind) return { problem: noKindMessage(scaleTargetRef) };
     if (!isScalable(kind)) return { problem: `${resourceOf(kind)} have no subresource "scale"` };
     const client = this.#options.client.resource(kind);
     const target = { namespace: hpa.metadata?.namespace ?? '', name: scaleTargetRef.name ?? '' };
@@ -131,7 +131,7 @@ class AutoscalerController implements Controller {
     } catch (error) {
       const { message } = asApiError(error) ?? {};
       if (message === undefined || signal.aborted) throw error;
-      return { problem: message };
+      return { problem: isNotFound(error) ? noTargetMessage(kind, target.name) : message };
     }
   }
 

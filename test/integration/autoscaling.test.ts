@@ -138,10 +138,13 @@ test('an autoscaler that cannot work says why', async () => {
   await runs('idle', 1);
   const conditionsOf = (name: string) => async () =>
     (await statusOf(name))?.conditions?.map(({ type, status, reason, message }) => `${type} ${status} ${reason}: ${message}`);
+  const unable = "AbleToScale False FailedGetScale: the HPA controller was unable to get the target's current scale";
   await scale('missing', {}, 'nothing');
-  await expect
-    .poll(conditionsOf('missing'), soon)
-    .toEqual([expect.stringMatching(/^AbleToScale False FailedGetScale: .*target's current scale: .*"nothing".*not found/)]);
+  await expect.poll(conditionsOf('missing'), soon).toEqual([`${unable}: deployments/scale.apps "nothing" not found`]);
+  await scale('away', { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'nothing' } });
+  await expect.poll(conditionsOf('away'), soon).toEqual([`${unable}: statefulsets.apps "nothing" not found`]);
+  await scale('unknown', { scaleTargetRef: { apiVersion: 'a.b/v1', kind: 'Toy', name: 'nothing' } });
+  await expect.poll(conditionsOf('unknown'), soon).toEqual([`${unable}: no matches for kind "Toy" in group "a.b"`]);
   await scale('unmeasured', {}, 'idle');
   await expect
     .poll(conditionsOf('unmeasured'), soon)
