@@ -1,9 +1,10 @@
 import { type HeldCertificate, holdCertificate } from '../../agent/main.ts';
+import { isTimeout, isUnavailable } from '../../api/errors/index.ts';
 import { nodeClientSigner } from '../../api/kinds/certificate-signing-request/signers.ts';
 import { createCertificateRequest } from '../../client/certificates/certificate-request.ts';
 import { untilSigned } from '../../client/certificates/until-signed.ts';
-import type { Clock } from '../../client/clock.ts';
-import type { Client } from '../../client/index.ts';
+import { type Clock, pause } from '../../client/clock.ts';
+import { type Client, createBackoff } from '../../client/index.ts';
 
 export interface IdentityWish {
   /** An administrator's. */
@@ -15,11 +16,30 @@ export interface IdentityWish {
   readonly signal: AbortSignal;
 }
 
+/** A machine that starts hundreds of agents may leave a connection without answers for longer than it lives. */
+const attempts = 5;
+const waits = { initialMs: 500, maxMs: 5_000 };
+
 /**
  * Gets a node's certificate from the API, as a machine that joins does, and approves it as administrator: that needs no
- * controllers. Kept in memory; the agent renews it. Throws ApiErrors of the calls, and what untilSigned throws.
+ * controllers. Kept in memory; the agent renews it. Tries again when the server does not answer. Throws ApiErrors of
+ * the calls, and what untilSigned throws.
  */
-export async function issueIdentity({ client, nodeName, ca, clock, signal }: IdentityWish): Promise<HeldCertificate> {
+export async function issueIdentity(wish: IdentityWish): Promise<HeldCertificate> {
+  const backoff = createBackoff(waits);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await issueOnce(wish);
+    } catch (error) {
+      const isUnanswered = isUnavailable(error) || isTimeout(error);
+      if (!isUnanswered || attempt === attempts || wish.signal.aborted) throw error;
+      await pause(backoff.next(), wish.signal, wish.clock);
+      wish.signal.throwIfAborted();
+    }
+  }
+}
+
+async function issueOnce({ client, nodeName, ca, clock, signal }: IdentityWish): Promise<HeldCertificate> {
   const { key, request } = await createCertificateRequest(`system:node:${nodeName}`, ['system:nodes']);
   const requests = client.resource('CertificateSigningRequest');
   const usages = ['digital signature', 'client auth'];
