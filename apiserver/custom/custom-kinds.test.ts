@@ -137,6 +137,41 @@ describe('a new definition', () => {
   });
 });
 
+describe('a definition that takes long to be served', () => {
+  it('keeps discovery waiting for ten seconds and no longer', async () => {
+    const timers: { readonly ms: number; readonly callback: () => void }[] = [];
+    const clock = {
+      now: () => 0,
+      after(ms: number, callback: () => void) {
+        timers.push({ ms, callback });
+        return () => {};
+      },
+    };
+    let letGo = () => {};
+    const isHeld = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const run = await start({ clock, addKind: () => isHeld });
+    const ended = run();
+    await putDefinition(definition({}));
+    const { cache } = server.registry.store('CustomResourceDefinition');
+    await expect.poll(() => cache.size, { interval: 1 }).toBe(1);
+    let isOver = false;
+    const over = server.registry.stores.settled().then(() => {
+      isOver = true;
+    });
+    await expect.poll(() => timers.length, { interval: 1 }).toBe(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([timers[0]?.ms, isOver]).toEqual([10_000, false]);
+    timers[0]!.callback();
+    await over;
+    expect(store()).toBeUndefined();
+    stopping.abort();
+    letGo();
+    await ended;
+  });
+});
+
 describe('a kind that cannot be served', () => {
   it('is tried again after waits that double up to a minute, and not after the server has stopped', async () => {
     await putDefinition(definition({}));

@@ -75,3 +75,13 @@ it('wakes the next where one that waited is over', () => {
   turn();
   expect(isWoken).toBe(true);
 });
+
+it('forgets a flow with its last watcher, and whatever that did not give back', () => {
+  const { of } = makeRoom();
+  const [first, last] = [of('anna'), of('anna')];
+  for (const each of [first, last]) each.take(frame());
+  first.forget(never);
+  expect(last.hasRoom(() => {})).toBe(false);
+  last.forget(never);
+  expect(of('anna').hasRoom(never)).toBe(true);
+});
