@@ -17,6 +17,13 @@ it('gives the object as it is and the options decoded; of what comes twice the p
   expect(options).toEqual({ fieldManager: 'm', dryRun: ['All'] });
 });
 
+it('reads a request of a million parts, whose copies one by one would be a terabyte', () => {
+  // Each is a field 1 with a message that has an empty field 2.
+  const { object } = readWriteRequest('create', store, Buffer.alloc(4_000_000, Buffer.from([0x0a, 0x02, 0x12, 0x00])));
+  expect(object.length).toBe(2_000_000);
+  expect(decodeMessage('berth.core.v1.Pod', object)).toEqual({ spec: {} });
+});
+
 it.each([
   ['an object that is a number', '0801'],
   ['options that are 8 bytes', '110102030405060708'],
