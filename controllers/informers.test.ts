@@ -117,9 +117,16 @@ it('follows the kinds of definitions from when they are established until they g
   await expect.poll(() => clients.get('Game')?.watchers).toBe(1);
   const versions = [{ name: 'v1', served: false, storage: true }];
   const game = definitionOf('Game');
-  definitions.put({ ...game, spec: { ...game.spec, versions } });
+  const unserved: CustomResourceDefinition = { ...game, spec: { ...game.spec, versions } };
+  definitions.put(unserved);
   definitions.put(definitionOf('Card'));
-  await expect.poll(() => custom().map(({ kind }) => kind.kind).sort()).toEqual(['Card', 'Game', 'Toy']);
+  await expect
+    .poll(() =>
+      custom()
+        .map(({ kind }) => kind.kind)
+        .sort(),
+    )
+    .toEqual(['Card', 'Game', 'Toy']);
   definitions.remove('cards.example.com');
   definitions.remove('games.example.com');
   await expect.poll(() => custom().map(({ kind }) => kind.kind)).toEqual(['Toy']);
