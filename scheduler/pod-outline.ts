@@ -1,4 +1,5 @@
 import type { Container, ContainerStatus, ObjectMeta, Pod, PodSpec, PodStatus } from '../api/generated/types.ts';
+import { createSharing } from '../api/meta/sharing.ts';
 import { annotations as wellKnown } from '../api/meta/well-known.ts';
 
 type Names = ReadonlySet<string>;
@@ -124,25 +125,4 @@ function heldResources(statuses: readonly ContainerStatus[] = []): ContainerStat
   return statuses.flatMap(({ name, allocatedResources, resources }) =>
     (allocatedResources ?? resources?.requests) ? [{ name, allocatedResources, resources } as ContainerStatus] : [],
   );
-}
-
-/**
- * Gives for equal keys the first of their values. Of those asked for last, at least `size` are remembered and at most
- * twice as many: the older half goes as a whole, which costs less than an order of use. One that is forgotten is kept
- * once more.
- */
-function createSharing<V>(size: number): (key: string, value: V) => V {
-  let young = new Map<string, V>();
-  let old = new Map<string, V>();
-  return (key, value) => {
-    const known = young.get(key);
-    if (known !== undefined) return known;
-    const first = old.get(key) ?? value;
-    if (young.size === size) {
-      old = young;
-      young = new Map();
-    }
-    young.set(key, first);
-    return first;
-  };
 }
