@@ -155,14 +155,29 @@ export function writeVolume(volume: Tree, lines: Lines): void {
   if (type === undefined) return;
   const kind = capital(type);
   lines.field('Type', kind);
-  const { items, ...details } = tree(source, type);
+  const { items, sources: _sources, ...details } = tree(source, type);
   for (const [key, value] of Object.entries(details)) {
     // The source may have a type of its own, as hostPath does.
     const label = key === 'type' ? `${kind}Type` : capital(key);
     if (value !== '') lines.field(label, typeof value === 'object' ? JSON.stringify(value) : String(value));
   }
+  for (const each of list(source, type, 'sources')) writeSource(each, lines);
   const paths = list({ items }, 'items').map((item) => `${itemSource(item)} as ${text(item, 'path')}`);
   if (paths.length > 0) lines.field('Items', paths);
+}
+
+/** A source of a projected volume, in kubectl's words. */
+function writeSource(source: Tree, lines: Lines): void {
+  if (source.serviceAccountToken) lines.field('TokenExpirationSeconds', text(source, 'serviceAccountToken', 'expirationSeconds'));
+  if (source.downwardAPI) lines.field('DownwardAPI', 'true');
+  for (const [type, label] of [
+    ['configMap', 'ConfigMapName'],
+    ['secret', 'SecretName'],
+  ] as const) {
+    if (!source[type]) continue;
+    lines.field(label, text(source, type, 'name'));
+    lines.field('Optional', text(source, type, 'optional') || 'false');
+  }
 }
 
 /** The key of a config map or secret, or the field or the container's resource of the downward API. */

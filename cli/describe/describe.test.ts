@@ -89,6 +89,27 @@ describe('the description of a pod', () => {
     expect(text).toContain('limits.cpu of main as cpu\n');
   });
 
+  it('names the sources of a projected volume, as kubectl does', () => {
+    const object = pod('web')
+      .volume({
+        name: 'all',
+        volumeSource: {
+          projected: {
+            sources: [
+              { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
+              { configMap: { localObjectReference: { name: 'root' }, items: [{ key: 'a', path: 'a' }] } },
+              { secret: { localObjectReference: { name: 's' }, optional: true } },
+              { downwardAPI: { items: [{ path: 'n', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
+            ],
+          },
+        },
+      })
+      .build();
+    expect(podText(object)).toMatch(
+      /Type: +Projected\n +TokenExpirationSeconds: +3607\n +ConfigMapName: +root\n +Optional: +false\n +SecretName: +s\n +Optional: +true\n +DownwardAPI: +true\n/,
+    );
+  });
+
   it('says of a container that fails why, with its exit code and its last lines', () => {
     expect(podText(crashing, new Map([['main', ['fatal: no database', '  at start']]]))).toBe(`Name:         web
 Namespace:    default

@@ -133,9 +133,14 @@ class FactReader {
   }
 }
 
-/** The newest event of each message's reason, at most three. */
-function newestOfEach(events: readonly Tree[]): Tree[] {
-  const byReason = new Map<string, Tree>();
-  for (const event of events.toSorted(compareEvents)) byReason.set(text(event, 'reason'), event);
-  return [...byReason.values()].slice(-3);
+/** The newest event of each reason, and of each kind of probe ("Liveness probe failed: ..."), at most three. */
+export function newestOfEach(events: readonly Tree[]): Tree[] {
+  const newest = new Map<string, Tree>();
+  for (const event of events.toSorted(compareEvents)) {
+    const [probe] = text(event, 'reason') === 'Unhealthy' ? text(event, 'message').split(':') : [];
+    const key = `${text(event, 'reason')} ${probe ?? ''}`;
+    newest.delete(key);
+    newest.set(key, event);
+  }
+  return [...newest.values()].slice(-3);
 }

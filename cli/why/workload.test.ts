@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Tree } from '../describe/json.ts';
 import type { ExplainedTrouble } from '../workload/trouble-tails.ts';
 import { groupTroubles } from '../workload/troubles.ts';
+import { newestOfEach } from './read-workload.ts';
 import { answerOf } from './workload-answer.ts';
 import type { WorkloadFacts, WorkloadState } from './workload-facts.ts';
 import { answerText } from './workload-report.ts';
@@ -198,6 +199,22 @@ describe('what is in the way of a workload', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  it('are told by the newest event of each reason, and of each kind of probe', () => {
+    const event = (reason: string, message: string, seconds: number): Tree => ({ reason, message, lastTimestamp: ago(seconds) });
+    const events = [
+      event('Unhealthy', 'Readiness probe failed: connection refused', 1),
+      event('Unhealthy', 'Liveness probe failed: no such file', 3),
+      event('Unhealthy', 'Liveness probe failed: timed out', 9),
+      event('FailedMount', 'no volume a', 8),
+      event('FailedMount', 'no volume b', 7),
+    ];
+    expect(newestOfEach(events).map(({ message }) => message)).toEqual([
+      'no volume b',
+      'Liveness probe failed: no such file',
+      'Readiness probe failed: connection refused',
+    ]);
   });
 
   it('are pods on their way only as long as not all are there, and they do not make it stuck', () => {
