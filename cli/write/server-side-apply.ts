@@ -38,7 +38,8 @@ export function checkServerSideFlags({ serverSide, forceConflicts, dryRun }: Ser
 
 /**
  * Plans the server-side apply of a manifest. What a client-side apply owns of the object is moved to the manager first,
- * as kubectl does, so that it is no conflict, and so that what the manifest leaves out is removed.
+ * as kubectl does, so that it is no conflict, and so that what the manifest leaves out is removed. For a manager that
+ * the user names it is a conflict.
  */
 export async function planServerSideApply(
   session: Session,
@@ -48,14 +49,26 @@ export async function planServerSideApply(
   const { kind, json } = document;
   const target = { ...manifestKey(session, document), type: 'apply' } as const;
   const options = { ...writeOptions(flags, MANAGER), fieldValidation: 'Strict', force: flags.forceConflicts === true };
-  const live = await upgrade(session, document, flags);
   const metadata = { ...(json.metadata as JsonObject), ...(target.namespace && { namespace: target.namespace }) };
   const patch: JsonObject = { ...json, metadata };
+  const check = async (): Promise<void> => {
+    if (options.fieldManager === MANAGER || options.force) return;
+    await session.client.objects.patch(kindWord(kind), target, patch, { ...options, dryRun: ['All'] });
+  };
+  const live = await upgrade(session, document, flags, check);
   return { live, write: { verb: 'patch', kind: kindWord(kind), target, patch, options }, done: () => 'serverside-applied' };
 }
 
-/** Moves what a client-side apply owns; nothing in a dry run. Gives the object, undefined where there is none. */
-async function upgrade(session: Session, document: ManifestObject, flags: ServerSideFlags): Promise<JsonObject | undefined> {
+/**
+ * Moves what a client-side apply owns once `check` resolves; nothing in a dry run. Gives the object, undefined where
+ * there is none.
+ */
+async function upgrade(
+  session: Session,
+  document: ManifestObject,
+  flags: ServerSideFlags,
+  check: () => Promise<void>,
+): Promise<JsonObject | undefined> {
   const { kind } = document;
   const key = manifestKey(session, document);
   const { objects } = session.client;
@@ -64,6 +77,7 @@ async function upgrade(session: Session, document: ManifestObject, flags: Server
     const live = await findObject(objects, kind, key);
     const managedFields = live && upgradedEntries(typeOfMessage(kind.message), live, kind.hasStatus, fieldManager);
     if (!live || !managedFields || dryRun?.length) return live;
+    await check();
     const { resourceVersion } = live.metadata as { resourceVersion: string };
     try {
       return await objects.patch(kindWord(kind), key, { metadata: { managedFields, resourceVersion } }, { fieldManager });

@@ -123,3 +123,20 @@ it('goes on where a client-side apply has ended: what the manifest drops is remo
   expect(moved.metadata).not.toHaveProperty('annotations');
   expect(entries(moved)).toEqual(['berth Apply']);
 });
+
+it('does not take the fields of a client-side apply for another manager, unless forced', async () => {
+  const first = deployment('named', { replicas: 2, paused: true });
+  await cli.berth('apply', '-f', await manifest('named.json', first));
+  const second = await manifest('named.json', deployment('named', { replicas: 3 }));
+  const args = ['apply', '--server-side', '--field-manager=me', '-f', second];
+  const refused = await cli.berth(...args);
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('conflict with "berth-client-side-apply"') });
+  const kept = await server.client.objects.get('Deployment', at('named'));
+  expect(kept.spec).toMatchObject({ replicas: 2, paused: true });
+  expect(entries(kept)).toEqual(['berth-client-side-apply Update']);
+  expect(await cli.berth(...args, '--force-conflicts')).toMatchObject({ code: 0, err: '' });
+  const forced = await server.client.objects.get('Deployment', at('named'));
+  expect(forced.spec).toMatchObject({ replicas: 3 });
+  expect(forced.spec).not.toHaveProperty('paused');
+  expect(entries(forced)).toEqual(['me Apply']);
+});
