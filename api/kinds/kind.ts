@@ -190,6 +190,8 @@ export interface Kind<T extends ApiObject = ApiObject> {
    * those.
    */
   prune?(object: T): string[];
+  /** Numbers of an object that JSON does not carry exactly, where it is stored without being validated. */
+  unkeptNumbers?(object: T): FieldViolation[];
   /** How server-side apply merges the fields. Absent: as the message says. */
   fieldType?(): MapType;
   /** Fills in every default, in place. Runs once, on the way in. Idempotent. */

@@ -27,6 +27,7 @@ export function schemaRules({ names, read }: SchemaSource): CustomRules {
   const jsonOf = (object: object): JsonObject => toJson(names, object);
   return {
     prune: (object) => onMembers(object, (members) => schema().prune(members)),
+    unkeptNumbers: (object) => onMembers(object, (members) => schema().unkeptNumbers(members)),
     defaults(object) {
       const violations = onMembers(object, (members) => schema().applyDefaults(members));
       if (violations.length > 0) throw invalid(subjectOf(names, object), violations);

@@ -12,7 +12,7 @@ import { compileRules, levelsOf, type RuleCode, type RuleLevel } from './rule-co
 import type { SchemaNode } from './schema-node.ts';
 import { invalidAt } from './schema-violations.ts';
 import { checkStructure } from './structural-rules.ts';
-import { checkValue, REPORTED_VIOLATIONS } from './validate.ts';
+import { checkValue, REPORTED_VIOLATIONS, unkeptNumbers } from './validate.ts';
 
 /**
  * Steps of the checks of one object, rules apart: values looked at, and the work of regular expressions. Kubernetes'
@@ -70,6 +70,7 @@ function compiledSchema(root: SchemaNode, rules: Rules): CompiledSchema {
     root,
     applyDefaults: (object: JsonObject) => setDefaults(object, root),
     prune: (object: JsonObject) => prune(object, root),
+    unkeptNumbers: (object: JsonObject) => unkeptNumbers(object, root),
     validate: (object: JsonObject, before?: JsonObject) => judge(object, root, rules, before),
   };
 }

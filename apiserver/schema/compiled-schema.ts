@@ -45,6 +45,8 @@ export interface CompiledSchema {
   applyDefaults(object: JsonObject): FieldViolation[];
   /** Removes what the schema does not know, in place. Returns the paths of what was removed, at most 100 of them. */
   prune(object: JsonObject): string[];
+  /** Numbers that JSON does not carry exactly, of an object that is not validated. */
+  unkeptNumbers(object: JsonObject): FieldViolation[];
   /**
    * What breaks the schema or its rules; empty for a valid object. `before` is the stored object of an update: what was
    * invalid and has not changed passes (ratcheting), and transition rules see it as oldSelf.

@@ -102,6 +102,26 @@ function checkEmbedded(object: JsonObject, place: Place | undefined, violations:
   }
 }
 
+/** The numbers of an object, as far as its schema keeps them, that cannot be kept as they were written. */
+export function unkeptNumbers(object: JsonObject, root: SchemaNode): FieldViolation[] {
+  const violations: FieldViolation[] = [];
+  const visit = (value: Json, node: SchemaNode, place: Place | undefined): void => {
+    if (isJsonObject(value))
+      for (const [name, each] of Object.entries(value)) {
+        const inner = schemaOfMember(node, name);
+        const at = node.properties?.has(name) ? member(place, name) : entry(place, name);
+        if (inner !== undefined) visit(each, inner, at);
+        else if (node.preserveUnknownFields || node.additionalProperties === true)
+          checkNumbers({ value: each, place: at, before: undefined }, violations, false);
+      }
+    else if (Array.isArray(value) && node.items !== undefined)
+      for (const [index, each] of value.entries()) visit(each, node.items, entry(place, index));
+    else checkNumbers({ value, place, before: undefined }, violations, node.type === 'number');
+  };
+  visit(object, root, undefined);
+  return violations;
+}
+
 /**
  * Numbers that cannot be kept as they were written, in a value of which the schema says no more. JSON is read into
  * doubles: without an error, the last digits of a large whole number would become others. `isDouble` is for a value

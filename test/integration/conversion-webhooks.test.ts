@@ -332,6 +332,11 @@ describe('a webhook', () => {
       changed((object) => Object.assign(metadataOf(object), { labels: { a: 1 } })),
       `${invalid}metadata.labels[a] must be a string, but is number`,
     ],
+    [
+      'with a number that would lose digits',
+      changed((object) => Object.assign(object, { replicas: 2 ** 53 })),
+      `${invalid}replicas: Invalid value: 9007199254740992: must be within ±(2^53-1)`,
+    ],
     ['that is huge', (request) => ({ ...good(request), more: 'x'.repeat(9_000_000) }), `${failed}the answer has more than`],
   ])('%s is named with what it did, and the object stays', async (_title, convert, why) => {
     await server.client.objects.create(v2, place('v2', 'l', { host: 'a', port: '1' }));

@@ -12,6 +12,8 @@ import { pathScaling } from './scaling.ts';
 export interface CustomRules {
   /** Removes what the schema does not have, in place; gives the paths. */
   prune(object: object): string[];
+  /** Numbers that JSON does not carry exactly. */
+  unkeptNumbers(object: object): FieldViolation[];
   /** Fills in the defaults of the schema, in place. */
   defaults(object: object): void;
   /** What breaks the schema or its rules; `previous` is absent for a new object. */
@@ -45,6 +47,7 @@ export function customKind(
     ...(subresources?.scale && { scale: pathScaling(subresources.scale) }),
     ...(rules && {
       prune: rules.prune,
+      unkeptNumbers: rules.unkeptNumbers,
       fieldType: rules.fieldType,
       defaults: rules.defaults,
       validateCreate: (object) => rules.validate(object),

@@ -2,7 +2,7 @@ import { toJson } from '../../../api/codec/json.ts';
 import { openMessage } from '../../../api/codec/open-message.ts';
 import type { ObjectMeta } from '../../../api/generated/types.ts';
 import { conversionReviewVersions } from '../../../api/kinds/custom-resource-definition/meaning.ts';
-import type { ApiObject } from '../../../api/kinds/kind.ts';
+import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
 import { validateAnnotations, validateLabels } from '../../../api/kinds/metadata.ts';
 import { equalValues } from '../../../api/meta/equal.ts';
 import { isTooDeep, tooDeepText } from '../../../api/meta/json-depth.ts';
@@ -20,12 +20,15 @@ export interface Convertible {
   readonly object: ApiObject;
 }
 
+/** The version that is wanted, and what its schema says of the digits of numbers. */
+export type Desired = Pick<Kind, 'apiVersion' | 'unkeptNumbers'>;
+
 /** A review that is to be sent. */
 export interface Review {
   readonly uid: string;
   /** "v1" or "v1beta1". */
   readonly version: string;
-  readonly desired: string;
+  readonly desired: Desired;
   readonly objects: readonly Convertible[];
 }
 
@@ -48,7 +51,7 @@ export function reviewVersion(versions: readonly string[]): string {
 
 export function reviewText({ uid, version, desired, objects }: Review): string {
   const sent = objects.map(({ apiVersion, kind, object }) => toJson({ apiVersion, kind, message: openMessage }, object));
-  const request = { uid, desiredAPIVersion: desired, objects: sent };
+  const request = { uid, desiredAPIVersion: desired.apiVersion, objects: sent };
   return JSON.stringify({ kind: 'ConversionReview', apiVersion: `apiextensions.k8s.io/${version}`, request });
 }
 
@@ -100,7 +103,7 @@ function convertedObjects(text: string, { uid, version }: Review): readonly Json
 function readObject(
   { kind, object }: Convertible,
   json: Json | undefined,
-  desired: string,
+  { apiVersion: desired, unkeptNumbers }: Desired,
   wrong: (why: string) => Error,
 ): ApiObject {
   if (!isJsonObject(json)) throw wrong('it is no object');
@@ -120,6 +123,8 @@ function readObject(
   const { labels: _, annotations: __, ...kept } = before;
   const after: ObjectMeta = { ...kept, ...(labels && { labels }), ...(annotations && { annotations }) };
   const { apiVersion: ___, kind: ____, ...content } = members;
+  const [unkept] = unkeptNumbers?.(content) ?? [];
+  if (unkept) throw wrong(`${unkept.field}: ${unkept.description}`);
   return { metadata: after, ...content };
 }
 

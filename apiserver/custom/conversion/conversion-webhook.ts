@@ -6,7 +6,7 @@ import { WebhookFailure } from '../../admission/webhooks/review.ts';
 import { WebhookClient } from '../../admission/webhooks/webhook-client.ts';
 import type { TargetOf } from '../../admission/webhooks/webhook-table.ts';
 import type { ConversionFailureType, ConversionMeter } from './conversion-metrics.ts';
-import { type Convertible, readReview, reviewText, reviewVersion, UnusableReview } from './conversion-review.ts';
+import { type Convertible, type Desired, readReview, reviewText, reviewVersion, UnusableReview } from './conversion-review.ts';
 
 /** Kubernetes' bound of a call. */
 const TIMEOUT_MS = 30_000;
@@ -16,7 +16,7 @@ const MOST_BYTES = 8 * 1024 * 1024;
 /** Makes objects those of another version. */
 export interface Converter {
   /** In order. Throws INTERNAL in Kubernetes' words for a webhook that cannot be asked or answers nonsense. */
-  convert(objects: readonly Convertible[], desired: string): Promise<readonly ApiObject[]>;
+  convert(objects: readonly Convertible[], desired: Desired): Promise<readonly ApiObject[]>;
 }
 
 /** How a conversion webhook is reached, and what measures it. */
@@ -38,7 +38,7 @@ export class ConversionWebhook implements Converter {
     this.#deps = deps;
   }
 
-  async convert(objects: readonly Convertible[], desired: string): Promise<readonly ApiObject[]> {
+  async convert(objects: readonly Convertible[], desired: Desired): Promise<readonly ApiObject[]> {
     const { clientConfig = {}, conversionReviewVersions = [] } = this.webhook;
     const review = { uid: randomUUID(), version: reviewVersion(conversionReviewVersions), desired, objects };
     const began = performance.now();
@@ -53,7 +53,7 @@ export class ConversionWebhook implements Converter {
     } finally {
       const { definition, meter } = this.#deps;
       const seconds = (performance.now() - began) / 1_000;
-      meter.called({ definition, from: objects[0]?.apiVersion ?? '', to: desired, seconds, failure });
+      meter.called({ definition, from: objects[0]?.apiVersion ?? '', to: desired.apiVersion, seconds, failure });
     }
   }
 

@@ -17,7 +17,10 @@ function converter() {
     fail: (now: boolean) => {
       fails = now;
     },
-    async convert(objects: readonly Convertible[], desired: string): Promise<readonly ApiObject[]> {
+    async convert(
+      objects: readonly Convertible[],
+      { apiVersion: desired }: { apiVersion: string },
+    ): Promise<readonly ApiObject[]> {
       calls.push(objects);
       if (fails) throw new Error('no');
       return objects.map(({ object }) => ({ ...object, was: desired }) as ApiObject);

@@ -3,6 +3,7 @@ import { openMessage, storedVersionOf, withStoredVersion } from '../../../api/co
 import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
 import type { StoredVersions } from '../../registry/stored-versions.ts';
 import type { Entry } from '../../watch/entry.ts';
+import type { Desired } from './conversion-review.ts';
 import type { Converter } from './conversion-webhook.ts';
 import { ConvertedEntries } from './converted-entries.ts';
 
@@ -63,7 +64,7 @@ export class VersionedObjects implements StoredVersions {
     if (!converter || kind.apiVersion === apiVersion) return withStoredVersion(bytes, storage);
     const object = decodeMessage<ApiObject>(openMessage, bytes);
     return converter
-      .convert([{ apiVersion: kind.apiVersion, kind: kind.kind, object }], apiVersion)
+      .convert([{ apiVersion: kind.apiVersion, kind: kind.kind, object }], this.#desired(apiVersion))
       .then(([converted]) => withStoredVersion(this.#encoded(converted!, apiVersion), storage));
   }
 
@@ -76,7 +77,7 @@ export class VersionedObjects implements StoredVersions {
     if (!converter || kind === undefined || objects.length === 0) return objects;
     const converted = await converter.convert(
       objects.map((object) => ({ apiVersion: from, kind, object })),
-      to,
+      this.#desired(to),
     );
     for (const object of converted) kindOf(to)?.prune?.(object);
     return converted;
@@ -94,13 +95,17 @@ export class VersionedObjects implements StoredVersions {
     return !this.mayWait || this.#apiVersionOf(bytes) === apiVersion;
   }
 
+  #desired(apiVersion: string): Desired {
+    return this.#plan.kindOf(apiVersion) ?? { apiVersion };
+  }
+
   async #convertEntries(entries: readonly Entry[], { apiVersion, kind }: Kind): Promise<readonly Buffer[]> {
     const objects = entries.map(({ bytes }) => ({
       apiVersion: this.#apiVersionOf(bytes),
       kind,
       object: decodeMessage<ApiObject>(openMessage, bytes),
     }));
-    const converted = await this.#plan.converter!.convert(objects, apiVersion);
+    const converted = await this.#plan.converter!.convert(objects, this.#desired(apiVersion));
     return converted.map((object) => this.#encoded(object, apiVersion, true));
   }
 
