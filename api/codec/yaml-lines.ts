@@ -11,16 +11,16 @@ export interface Place {
 
 /** Knows on which lines the parts of one document of a file stand. */
 export class DocumentLines {
-  private readonly document: Document.Parsed;
-  private readonly counter: LineCounter;
+  readonly #document: Document.Parsed;
+  readonly #counter: LineCounter;
 
   constructor(document: Document.Parsed, counter: LineCounter) {
-    this.document = document;
-    this.counter = counter;
+    this.#document = document;
+    this.#counter = counter;
   }
 
   placeAt(offset: number): Place {
-    const { line, col: column } = this.counter.linePos(offset);
+    const { line, col: column } = this.#counter.linePos(offset);
     return { line, column };
   }
 
@@ -30,9 +30,9 @@ export class DocumentLines {
 
   /** The place of the deepest part of the path that is there; of a field, where its name stands. */
   placeOf(path: readonly Step[]): Place {
-    let [node, offset]: [Node | null | undefined, number] = [this.document.contents, startOf(this.document.contents)];
+    let [node, offset]: [Node | null | undefined, number] = [this.#document.contents, startOf(this.#document.contents)];
     for (const step of path) {
-      if (isAlias(node)) node = node.resolve(this.document);
+      if (isAlias(node)) node = node.resolve(this.#document);
       const next = childOf(node, step);
       if (!next) break;
       offset = next.offset;
@@ -60,7 +60,7 @@ export class DocumentLines {
         visit(value, [...path, name]);
       }
     };
-    visit(this.document.contents, []);
+    visit(this.#document.contents, []);
     return found;
   }
 }

@@ -76,47 +76,47 @@ const templateReason = 'this is a template, as of a Helm chart: render it first,
 
 /** Reads one document of a file. */
 class ManifestReader {
-  private readonly document: ParsedDocument;
-  private readonly lines: DocumentLines;
-  private readonly file: string;
-  private readonly known: readonly Kind[];
+  readonly #document: ParsedDocument;
+  readonly #lines: DocumentLines;
+  readonly #file: string;
+  readonly #known: readonly Kind[];
 
   constructor(document: ParsedDocument, file: string, known: readonly Kind[]) {
-    this.known = known;
-    this.document = document;
-    this.lines = document.lines;
-    this.file = file;
+    this.#known = known;
+    this.#document = document;
+    this.#lines = document.lines;
+    this.#file = file;
   }
 
   read(): ManifestDocument[] {
-    const read = readDocument(this.document);
+    const read = readDocument(this.#document);
     if (read.kind === 'value')
-      return read.value === null || read.value === undefined ? [] : this.readValue(read.value, [], undefined);
-    return [this.failure(read.problems.map(({ place: { line }, path, reason }) => ({ line, path, reason })))];
+      return read.value === null || read.value === undefined ? [] : this.#readValue(read.value, [], undefined);
+    return [this.#failure(read.problems.map(({ place: { line }, path, reason }) => ({ line, path, reason })))];
   }
 
   /** `itemKind`: what the items of a typed list are, which need not repeat it. */
-  private readValue(json: unknown, at: readonly Step[], itemKind: Kind | undefined): ManifestDocument[] {
-    if (!isJsonObject(json)) return [this.failureAt(at, `expected an object, found ${describeJson(json)}`)];
+  #readValue(json: unknown, at: readonly Step[], itemKind: Kind | undefined): ManifestDocument[] {
+    if (!isJsonObject(json)) return [this.#failureAt(at, `expected an object, found ${describeJson(json)}`)];
     const name = json.kind ?? itemKind?.kind;
     if (name === undefined)
       return [foreignForm(json) ?? { path: 'kind', reason: 'is required: it says what the object is, e.g. "kind: Pod"' }].map(
-        ({ path, reason }) => this.failureAt(path === '' ? at : [...at, path], reason),
+        ({ path, reason }) => this.#failureAt(path === '' ? at : [...at, path], reason),
       );
     if (isListName(name) && (json.items === undefined || json.items === null || Array.isArray(json.items)))
-      return this.readItems(json.items ?? [], at, name);
-    const kind = this.kindOf(name, json.apiVersion);
-    if (!kind && isKustomization(json)) return [this.failureAt(at, kustomizationReason)];
-    if (!kind) return [{ ...this.failureAt([...at, 'kind'], unknownKind(name)), isOfUnknownKind: true }];
-    const read = this.readObject(itemKind ? { apiVersion: kind.apiVersion, kind: kind.kind, ...json } : json, at, kind);
+      return this.#readItems(json.items ?? [], at, name);
+    const kind = this.#kindOf(name, json.apiVersion);
+    if (!kind && isKustomization(json)) return [this.#failureAt(at, kustomizationReason)];
+    if (!kind) return [{ ...this.#failureAt([...at, 'kind'], unknownKind(name)), isOfUnknownKind: true }];
+    const read = this.#readObject(itemKind ? { apiVersion: kind.apiVersion, kind: kind.kind, ...json } : json, at, kind);
     // Another group may have a kind of the same name.
     const isOther = typeof json.apiVersion === 'string' && groupOf(json.apiVersion) !== groupOf(kind.apiVersion);
     return ['problems' in read && isOther ? { ...read, isOfUnknownKind: true } : read];
   }
 
   /** Of kinds of one name that of the version, else of the group, else the first. */
-  private kindOf(name: unknown, apiVersion: unknown): Kind | undefined {
-    const named = this.known.filter((each) => each.kind === name);
+  #kindOf(name: unknown, apiVersion: unknown): Kind | undefined {
+    const named = this.#known.filter((each) => each.kind === name);
     if (named.length < 2 || typeof apiVersion !== 'string') return named[0];
     const group = groupOf(apiVersion);
     return (
@@ -124,37 +124,37 @@ class ManifestReader {
     );
   }
 
-  private readItems(items: readonly unknown[], at: readonly Step[], listName: string): ManifestDocument[] {
+  #readItems(items: readonly unknown[], at: readonly Step[], listName: string): ManifestDocument[] {
     const itemKind = kinds.find((kind) => `${kind.kind}List` === listName);
-    return items.flatMap((item, i) => this.readValue(item, [...at, 'items', i], itemKind));
+    return items.flatMap((item, i) => this.#readValue(item, [...at, 'items', i], itemKind));
   }
 
-  private readObject(json: Record<string, unknown>, at: readonly Step[], kind: Kind): ManifestDocument {
+  #readObject(json: Record<string, unknown>, at: readonly Step[], kind: Kind): ManifestDocument {
     const missing = json.apiVersion === undefined ? [required('apiVersion', `a ${kind.kind} has "${kind.apiVersion}"`)] : [];
     const { value, violations } = readObject<ApiObject>(kind, json);
     const all: readonly FieldViolation[] = [...missing, ...violations];
-    const locate = (field: string): FieldPlace => this.locate(at, field);
+    const locate = (field: string): FieldPlace => this.#locate(at, field);
     if (all.length === 0)
-      return { file: this.file, line: this.lines.lineOf(at), kind, object: value, json: json as JsonObject, locate };
+      return { file: this.#file, line: this.#lines.lineOf(at), kind, object: value, json: json as JsonObject, locate };
     const { name, namespace } = subjectOf(kind, json);
     const problems = all.map(({ field, description }) => ({ ...locate(field), reason: description }));
-    if (name === undefined) return this.failure(problems, kind.singular);
-    return { ...this.failure(problems, `${kind.singular} "${name}"`), identity: { kind, name, namespace } };
+    if (name === undefined) return this.#failure(problems, kind.singular);
+    return { ...this.#failure(problems, `${kind.singular} "${name}"`), identity: { kind, name, namespace } };
   }
 
   /** The place of a field of the object that stands at `at` in the document. */
-  private locate(at: readonly Step[], field: string): FieldPlace {
+  #locate(at: readonly Step[], field: string): FieldPlace {
     const prefix = pathText(at);
     const path = prefix === '' || field === '' ? prefix + field : `${prefix}.${field}`;
-    return { line: this.lines.lineOf([...at, ...stepsOf(field)]), path };
+    return { line: this.#lines.lineOf([...at, ...stepsOf(field)]), path };
   }
 
-  private failureAt(at: readonly Step[], reason: string): ManifestFailure {
-    return this.failure([{ line: this.lines.lineOf(at), path: pathText(at), reason }]);
+  #failureAt(at: readonly Step[], reason: string): ManifestFailure {
+    return this.#failure([{ line: this.#lines.lineOf(at), path: pathText(at), reason }]);
   }
 
-  private failure(problems: readonly ManifestProblem[], subject?: string): ManifestFailure {
-    return { file: this.file, subject, problems: problems.toSorted((a, b) => a.line - b.line) };
+  #failure(problems: readonly ManifestProblem[], subject?: string): ManifestFailure {
+    return { file: this.#file, subject, problems: problems.toSorted((a, b) => a.line - b.line) };
   }
 }
 

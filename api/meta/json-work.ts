@@ -12,17 +12,17 @@ const bytesOfValue = 16;
 
 /** Counts what one patch costs. Throws as soon as it costs too much. */
 export class JsonWork {
-  private visits = 0;
-  private copied = 0;
+  #visits = 0;
+  #copied = 0;
 
   visit(values: number): void {
-    this.visits += values;
-    if (this.visits > maxVisits) throw new Error('the patch takes too much work');
+    this.#visits += values;
+    if (this.#visits > maxVisits) throw new Error('the patch takes too much work');
   }
 
   copy(bytes: number): void {
-    this.copied += bytes;
-    if (this.copied > maxCopiedBytes) throw new Error('the copies are too large');
+    this.#copied += bytes;
+    if (this.#copied > maxCopiedBytes) throw new Error('the copies are too large');
   }
 }
 

@@ -71,110 +71,110 @@ const TOKEN = /\s*(!=|==|[=!(),<>]|[^\s=!(),<>]+)/y;
 const PUNCTUATION = new Set(['!=', '==', '=', '!', '(', ')', ',', '<', '>']);
 
 class SelectorParser {
-  private readonly text: string;
-  private readonly tokens: string[] = [];
-  private at = 0;
-  private terms = 0;
+  readonly #text: string;
+  readonly #tokens: string[] = [];
+  #at = 0;
+  #terms = 0;
 
   constructor(text: string) {
-    this.text = text;
+    this.#text = text;
   }
 
   parse(): LabelRequirement[] {
-    this.tokenize();
+    this.#tokenize();
     const requirements: LabelRequirement[] = [];
-    while (this.at < this.tokens.length) {
-      requirements.push(this.requirement());
-      if (this.at < this.tokens.length) {
-        this.expect(',');
-        if (this.at === this.tokens.length) throw this.error('expected another requirement after the last ","');
+    while (this.#at < this.#tokens.length) {
+      requirements.push(this.#requirement());
+      if (this.#at < this.#tokens.length) {
+        this.#expect(',');
+        if (this.#at === this.#tokens.length) throw this.#error('expected another requirement after the last ","');
       }
     }
     return requirements;
   }
 
-  private tokenize(): void {
+  #tokenize(): void {
     TOKEN.lastIndex = 0;
-    const end = this.text.trimEnd().length;
-    while (TOKEN.lastIndex < end) this.tokens.push(TOKEN.exec(this.text)![1]!);
+    const end = this.#text.trimEnd().length;
+    while (TOKEN.lastIndex < end) this.#tokens.push(TOKEN.exec(this.#text)![1]!);
     TOKEN.lastIndex = 0;
   }
 
-  private countTerm(): void {
-    checkSelectorTerms('labelSelector', ++this.terms);
+  #countTerm(): void {
+    checkSelectorTerms('labelSelector', ++this.#terms);
   }
 
-  private requirement(): LabelRequirement {
-    this.countTerm();
-    if (this.tokens[this.at] === '!') {
-      this.at++;
-      return { key: this.key(), operator: '!exists', values: [] };
+  #requirement(): LabelRequirement {
+    this.#countTerm();
+    if (this.#tokens[this.#at] === '!') {
+      this.#at++;
+      return { key: this.#key(), operator: '!exists', values: [] };
     }
-    const key = this.key();
-    const operator = this.tokens[this.at];
+    const key = this.#key();
+    const operator = this.#tokens[this.#at];
     if (operator === undefined || operator === ',') return { key, operator: 'exists', values: [] };
-    this.at++;
+    this.#at++;
     switch (operator) {
       case '=':
       case '==':
-        return { key, operator: 'in', values: [this.value(key)] };
+        return { key, operator: 'in', values: [this.#value(key)] };
       case '!=':
-        return { key, operator: 'notin', values: [this.value(key)] };
+        return { key, operator: 'notin', values: [this.#value(key)] };
       case '>':
       case '<':
-        return { key, operator: operator === '>' ? 'gt' : 'lt', values: [this.integer(key)] };
+        return { key, operator: operator === '>' ? 'gt' : 'lt', values: [this.#integer(key)] };
       case 'in':
       case 'notin':
-        return { key, operator, values: this.values(key) };
+        return { key, operator, values: this.#values(key) };
       default:
-        throw this.error(`expected =, ==, !=, in, notin, < or > after "${key}", found "${shortened(operator)}"`);
+        throw this.#error(`expected =, ==, !=, in, notin, < or > after "${key}", found "${shortened(operator)}"`);
     }
   }
 
-  private key(): string {
-    const token = this.tokens[this.at++];
-    if (token === undefined || PUNCTUATION.has(token)) throw this.error(`expected a label key, found ${describe(token)}`);
+  #key(): string {
+    const token = this.#tokens[this.#at++];
+    if (token === undefined || PUNCTUATION.has(token)) throw this.#error(`expected a label key, found ${describe(token)}`);
     const rule = qualifiedNameError(token);
-    if (rule) throw this.error(`"${shortened(token)}" is not a label key: ${rule}`);
+    if (rule) throw this.#error(`"${shortened(token)}" is not a label key: ${rule}`);
     return token;
   }
 
-  private value(key: string): string {
-    const token = this.tokens[this.at];
+  #value(key: string): string {
+    const token = this.#tokens[this.#at];
     if (token === undefined || token === ',' || token === ')') return '';
-    this.at++;
-    if (PUNCTUATION.has(token)) throw this.error(`expected a value for "${key}", found "${token}"`);
+    this.#at++;
+    if (PUNCTUATION.has(token)) throw this.#error(`expected a value for "${key}", found "${token}"`);
     const rule = labelValueError(token);
-    if (rule) throw this.error(`"${shortened(token)}" is not a label value: ${rule}`);
+    if (rule) throw this.#error(`"${shortened(token)}" is not a label value: ${rule}`);
     return token;
   }
 
-  private integer(key: string): string {
-    const value = this.value(key);
-    if (!isInteger(value)) throw this.error(`"${key}" is compared with "${shortened(value)}", which is not an integer`);
+  #integer(key: string): string {
+    const value = this.#value(key);
+    if (!isInteger(value)) throw this.#error(`"${key}" is compared with "${shortened(value)}", which is not an integer`);
     return value;
   }
 
-  private values(key: string): string[] {
-    this.expect('(');
-    const values = [this.value(key)];
-    while (this.tokens[this.at] === ',') {
-      this.at++;
-      this.countTerm();
-      values.push(this.value(key));
+  #values(key: string): string[] {
+    this.#expect('(');
+    const values = [this.#value(key)];
+    while (this.#tokens[this.#at] === ',') {
+      this.#at++;
+      this.#countTerm();
+      values.push(this.#value(key));
     }
-    this.expect(')');
+    this.#expect(')');
     return values;
   }
 
-  private expect(token: string): void {
-    const found = this.tokens[this.at++];
-    if (found !== token) throw this.error(`expected "${token}", found ${describe(found)}`);
+  #expect(token: string): void {
+    const found = this.#tokens[this.#at++];
+    if (found !== token) throw this.#error(`expected "${token}", found ${describe(found)}`);
   }
 
-  private error(why: string) {
-    const message = `cannot read label selector "${shortened(this.text)}": ${why}`;
-    return badRequest(message, [invalidValue('labelSelector', this.text, why)]);
+  #error(why: string) {
+    const message = `cannot read label selector "${shortened(this.#text)}": ${why}`;
+    return badRequest(message, [invalidValue('labelSelector', this.#text, why)]);
   }
 }
 

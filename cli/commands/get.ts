@@ -182,11 +182,11 @@ async function readSortKeys(session: Session, each: ResourceArgument, query: Que
 
 /** Objects that were named and do not exist: an error is printed for each, and the others are still shown. */
 class Missing {
-  private readonly ignored: boolean;
-  private readonly errors: unknown[] = [];
+  readonly #ignored: boolean;
+  readonly #errors: unknown[] = [];
 
   constructor({ ignoreNotFound = false }: Pick<GetFlags, 'ignoreNotFound'>) {
-    this.ignored = ignoreNotFound;
+    this.#ignored = ignoreNotFound;
   }
 
   async orNothing<T>(found: Promise<T>): Promise<T | undefined> {
@@ -194,14 +194,14 @@ class Missing {
       return await found;
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      if (!this.ignored) this.errors.push(error);
+      if (!this.#ignored) this.#errors.push(error);
       return undefined;
     }
   }
 
   /** Ends the command when something was missing. */
   fail(): void {
-    if (this.errors.length > 0) throw new ExitWith(1, this.errors.map(describeFailure).join('\nerror: '));
+    if (this.#errors.length > 0) throw new ExitWith(1, this.#errors.map(describeFailure).join('\nerror: '));
   }
 }
 

@@ -31,11 +31,11 @@ export function buildKustomization(folder: string): JsonObject[] {
 }
 
 class Build {
-  private opened = 0;
+  #opened = 0;
 
   /** `above`: the folders that led here. */
   open(folder: string, above: readonly string[]): Kustomization {
-    if (++this.opened > maxKustomizations)
+    if (++this.#opened > maxKustomizations)
       throw badRequest(`${folder}: more than ${maxKustomizations} kustomizations in one build`);
     const kustomization = Kustomization.read(folder);
     if (above.includes(kustomization.root))
@@ -47,7 +47,7 @@ class Build {
   accumulate(kustomization: Kustomization, resources: Resource[], above: readonly string[]): void {
     const path = [...above, kustomization.root];
     for (const entry of [...kustomization.strings('resources'), ...kustomization.strings('bases')])
-      resources.push(...this.read(kustomization, entry, path));
+      resources.push(...this.#read(kustomization, entry, path));
     if (resources.length > maxResources) throw kustomization.refuse(`more than ${maxResources} objects in one build`);
     checkIds(resources);
     generate(kustomization, resources);
@@ -68,7 +68,7 @@ class Build {
   }
 
   /** What one entry of `resources` means: a folder with a kustomization, or a file of objects. */
-  private read(kustomization: Kustomization, entry: string, path: readonly string[]): Resource[] {
+  #read(kustomization: Kustomization, entry: string, path: readonly string[]): Resource[] {
     const target = kustomization.pathOf(entry);
     if (statSync(target).isDirectory()) {
       const base = this.open(target, path);

@@ -41,12 +41,12 @@ export class Kustomization {
   /** The file's path, for messages. */
   readonly file: string;
   readonly isComponent: boolean;
-  private readonly json: JsonObject;
+  readonly #json: JsonObject;
 
   private constructor(file: string, json: JsonObject) {
     this.file = file;
     this.root = realpathSync(dirname(file));
-    this.json = json;
+    this.#json = json;
     this.isComponent = json.kind === 'Component';
   }
 
@@ -70,11 +70,11 @@ export class Kustomization {
 
   /** A field that holds one text. */
   text(name: string): string | undefined {
-    return textIn(this.json, name, (why) => this.refuse(why));
+    return textIn(this.#json, name, (why) => this.refuse(why));
   }
 
   strings(name: string): string[] {
-    return this.list(name).map((item, i) => {
+    return this.#list(name).map((item, i) => {
       if (typeof item !== 'string') throw this.refuse(`${name}[${i}]: expected a text`);
       return item;
     });
@@ -82,14 +82,14 @@ export class Kustomization {
 
   /** The items of a list of objects. */
   objects(name: string): { readonly item: JsonObject; readonly path: string }[] {
-    return this.list(name).map((item, i) => {
+    return this.#list(name).map((item, i) => {
       if (!isJsonObject(item)) throw this.refuse(`${name}[${i}]: expected an object`);
       return { item, path: `${name}[${i}]` };
     });
   }
 
   /** A field that maps texts to texts; numbers and booleans are not meant as texts. */
-  pairs(name: string, json: JsonObject = this.json, path = name): Record<string, string> {
+  pairs(name: string, json: JsonObject = this.#json, path = name): Record<string, string> {
     const value = json[name] ?? {};
     if (!isJsonObject(value)) throw this.refuse(`${path}: expected an object`);
     for (const [key, each] of Object.entries(value))
@@ -98,7 +98,7 @@ export class Kustomization {
   }
 
   object(name: string): JsonObject {
-    const value = this.json[name] ?? {};
+    const value = this.#json[name] ?? {};
     if (!isJsonObject(value)) throw this.refuse(`${name}: expected an object`);
     return value;
   }
@@ -124,8 +124,8 @@ export class Kustomization {
     }
   }
 
-  private list(name: string): readonly Json[] {
-    const value = this.json[name] ?? [];
+  #list(name: string): readonly Json[] {
+    const value = this.#json[name] ?? [];
     if (!Array.isArray(value)) throw this.refuse(`${name}: expected a list`);
     return value;
   }

@@ -91,85 +91,85 @@ interface Referred {
 }
 
 class Rewriter {
-  private readonly from: Resource;
-  private readonly all: readonly Resource[];
-  private readonly renamed: ReadonlyMap<string, readonly Resource[]>;
+  readonly #from: Resource;
+  readonly #all: readonly Resource[];
+  readonly #renamed: ReadonlyMap<string, readonly Resource[]>;
 
   constructor(from: Resource, all: readonly Resource[], renamed: ReadonlyMap<string, readonly Resource[]>) {
-    this.from = from;
-    this.all = all;
-    this.renamed = renamed;
+    this.#from = from;
+    this.#all = all;
+    this.#renamed = renamed;
   }
 
   run(): void {
-    const { json } = this.from;
-    const own = kindOfResource(this.from);
+    const { json } = this.#from;
+    const own = kindOfResource(this.#from);
     const podSpec = podSpecs[own];
     if (podSpec !== undefined)
       for (const [kind, paths] of Object.entries(podReferences))
-        if (this.renamed.has(kind))
-          for (const path of paths) visitPath(json, `${podSpec}.${path}`, (parent, key) => this.rewrite(parent, key, kind));
+        if (this.#renamed.has(kind))
+          for (const path of paths) visitPath(json, `${podSpec}.${path}`, (parent, key) => this.#rewrite(parent, key, kind));
     for (const [of, path, kind] of otherReferences)
-      if (of === own) visitPath(json, path, (parent, key) => this.rewrite(parent, key, kind));
+      if (of === own) visitPath(json, path, (parent, key) => this.#rewrite(parent, key, kind));
     for (const [of, path, only] of typedReferences)
       if (of === own)
         visitPath(json, path, (parent, key) => {
           if (only === undefined || only.includes(String(parent.kind)))
-            this.rewriteTyped(parent, key, { kind: parent.kind, setsNamespace: path.startsWith('subjects') });
+            this.#rewriteTyped(parent, key, { kind: parent.kind, setsNamespace: path.startsWith('subjects') });
         });
     for (const [of, path] of serviceReferences)
       if (of === own)
-        visitPath(json, path, (parent, key) => this.rewriteTyped(parent, key, { kind: 'Service', setsNamespace: true }));
-    if (own === 'Role' || own === 'ClusterRole') this.rewriteRules();
+        visitPath(json, path, (parent, key) => this.#rewriteTyped(parent, key, { kind: 'Service', setsNamespace: true }));
+    if (own === 'Role' || own === 'ClusterRole') this.#rewriteRules();
   }
 
-  private rewrite(parent: JsonObject, key: string, kind: string): void {
+  #rewrite(parent: JsonObject, key: string, kind: string): void {
     const name = parent[key];
-    const found = typeof name === 'string' ? this.find(kind, name, nameOf(this.from).namespace) : undefined;
+    const found = typeof name === 'string' ? this.#find(kind, name, nameOf(this.#from).namespace) : undefined;
     if (found) parent[key] = nameOf(found).name;
   }
 
-  private rewriteTyped(parent: JsonObject, key: string, { kind, setsNamespace }: Referred): void {
+  #rewriteTyped(parent: JsonObject, key: string, { kind, setsNamespace }: Referred): void {
     const { namespace, [key]: name } = parent;
     if (typeof kind !== 'string' || typeof name !== 'string') return;
-    const found = this.find(kind, name, typeof namespace === 'string' ? namespace : nameOf(this.from).namespace);
+    const found = this.#find(kind, name, typeof namespace === 'string' ? namespace : nameOf(this.#from).namespace);
     if (!found) return;
     parent[key] = nameOf(found).name;
     const { namespace: next } = nameOf(found);
     if (setsNamespace && next !== '') parent.namespace = next;
   }
 
-  private rewriteRules(): void {
-    visitPath(this.from.json, 'rules[].resourceNames', (rule, key) => {
+  #rewriteRules(): void {
+    visitPath(this.#from.json, 'rules[].resourceNames', (rule, key) => {
       const { [key]: names, resources } = rule;
       if (!Array.isArray(names) || !Array.isArray(resources)) return;
       const kinds = resources.flatMap((resource) => ruleKinds[String(resource)] ?? []);
       rule[key] = names.map((name) => {
-        const found = kinds.flatMap((kind) => this.find(kind, String(name), nameOf(this.from).namespace) ?? [])[0];
+        const found = kinds.flatMap((kind) => this.#find(kind, String(name), nameOf(this.#from).namespace) ?? [])[0];
         return found ? nameOf(found).name : name;
       });
     });
   }
 
   /** What a name means; undefined: something outside of the build, or that was not renamed. */
-  private find(kind: string, name: string, namespace: string): Resource | undefined {
+  #find(kind: string, name: string, namespace: string): Resource | undefined {
     // Where the referring object was put into another namespace, its former one counts as well.
-    const spaces = new Set([namespace, ...this.from.former.map((each) => each.namespace)]);
+    const spaces = new Set([namespace, ...this.#from.former.map((each) => each.namespace)]);
     const isNear = (each: { namespace: string }, resource: Resource): boolean =>
-      !isNamespaced(resource) || !isNamespaced(this.from) || spaces.has(each.namespace);
+      !isNamespaced(resource) || !isNamespaced(this.#from) || spaces.has(each.namespace);
     const isNow = (resource: Resource): boolean => {
       const now = nameOf(resource);
       return kindOfResource(resource) === kind && now.name === name && isNear(now, resource);
     };
-    if (this.all.some((resource) => isNow(resource) && resource.former.length === 0)) return undefined;
-    const candidates = (this.renamed.get(kind) ?? []).filter((resource) =>
+    if (this.#all.some((resource) => isNow(resource) && resource.former.length === 0)) return undefined;
+    const candidates = (this.#renamed.get(kind) ?? []).filter((resource) =>
       namesOf(resource).some((each) => each.name === name && isNear(each, resource)),
     );
     const current = candidates.filter(isNow);
     const [found, second] = current.length > 0 ? current : candidates;
     if (found && second && nameOf(found).name !== nameOf(second).name)
       throw badRequest(
-        `${this.from.origin}: ${describe(this.from)} refers to the ${kind} "${name}", which may be ${describe(found)} or ${describe(second)}: use the new name`,
+        `${this.#from.origin}: ${describe(this.#from)} refers to the ${kind} "${name}", which may be ${describe(found)} or ${describe(second)}: use the new name`,
       );
     return found;
   }

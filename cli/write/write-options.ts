@@ -76,13 +76,13 @@ export const dryRunNotes: Readonly<Record<DryRun, string>> = { none: '', client:
 
 /** What a command that writes says of each object: a line "pod/web created", or the object as `-o` wants it. */
 export class WritePrinter {
-  private readonly flags: WriteFlags;
-  private readonly output: ObjectOutput | undefined;
-  private printed = 0;
+  readonly #flags: WriteFlags;
+  readonly #output: ObjectOutput | undefined;
+  #printed = 0;
 
   private constructor(flags: WriteFlags, output: ObjectOutput | undefined) {
-    this.flags = flags;
-    this.output = output;
+    this.#flags = flags;
+    this.#output = output;
   }
 
   /** Throws for a bad `-o`, so that nothing is written before that is known. */
@@ -91,15 +91,15 @@ export class WritePrinter {
   }
 
   async print(kind: Kind, object: JsonObject, done: string): Promise<void> {
-    if (!this.output) {
+    if (!this.#output) {
       const { name = '' } = object.metadata as { name?: string };
-      process.stdout.write(`${typeName(kind)}/${name} ${done}${dryRunNotes[this.flags.dryRun ?? 'none']}\n`);
+      process.stdout.write(`${typeName(kind)}/${name} ${done}${dryRunNotes[this.#flags.dryRun ?? 'none']}\n`);
       return;
     }
     const { printObjects } = await import('../printers/objects.ts');
-    const separator = this.printed++ > 0 && this.output.format === 'yaml' ? '---\n' : '';
-    const { showManagedFields } = this.flags;
-    const options = { single: true, headers: this.printed === 1, showManagedFields };
-    process.stdout.write(separator + printObjects([object], this.output, options));
+    const separator = this.#printed++ > 0 && this.#output.format === 'yaml' ? '---\n' : '';
+    const { showManagedFields } = this.#flags;
+    const options = { single: true, headers: this.#printed === 1, showManagedFields };
+    process.stdout.write(separator + printObjects([object], this.#output, options));
   }
 }
