@@ -2,13 +2,14 @@ import { randomInt } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { MetricsRegistry } from '../api/metrics/index.ts';
 import type { LinkedAbort } from '../client/abort.ts';
-import { type Client, type Clock, type Logger, stderrLogger, systemClock } from '../client/index.ts';
+import { stderrLogger, systemClock } from '../client/index.ts';
 import { createCache } from './cache/cache.ts';
 import { expire } from './expire.ts';
 import { createInformers, createStorage, observe, waitForAll } from './informers.ts';
-import { leadWhenElected, runInTerms, type SchedulerElection } from './leadership.ts';
+import { leadWhenElected, runInTerms } from './leadership.ts';
 import { createMeter, measureQueue } from './metrics.ts';
 import { createObserver } from './observer.ts';
+import type { RunSchedulerOptions } from './options.ts';
 import { createAnswers } from './placements/answers.ts';
 import { defaultBinder } from './plugins/default-binder.ts';
 import { createEvictor } from './preemption/evictor.ts';
@@ -21,26 +22,7 @@ import { createScheduler, maximumBindings } from './scheduler.ts';
 export const readSchedulerConfig = async (file: string): Promise<readonly ProfilePlan[]> =>
   (await import('./config/read-config.ts')).readSchedulerConfig(file);
 
-/** What `runScheduler` works with. */
-export interface RunSchedulerOptions {
-  readonly client: Client;
-  /** Pods with this `spec.schedulerName` are placed. Default "default-scheduler". */
-  readonly schedulerName?: string;
-  /** Instead of the usual profile under that name: those of a configuration, see readSchedulerConfig. At least one. */
-  readonly profiles?: readonly ProfilePlan[] | undefined;
-  /** From 0 (included) to 1 (excluded): chooses among equally good nodes. */
-  readonly random?: () => number;
-  readonly clock?: Clock;
-  readonly logger?: Logger;
-  readonly metrics?: MetricsRegistry;
-  /**
-   * For several of which one works: the others follow the cluster and take over. Absent: it works at once,
-   * without leader election.
-   */
-  readonly leaderElection?: SchedulerElection | undefined;
-  /** Called whenever it begins to place pods. */
-  readonly started?: () => void;
-}
+export type { RunSchedulerOptions } from './options.ts';
 
 /** Informers, queues, timers: about a dozen; more would be a leak. */
 const otherListeners = 30;
