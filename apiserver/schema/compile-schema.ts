@@ -61,7 +61,7 @@ function isFollowUp(field: string, misread: readonly string[]): boolean {
   return misread.some((wrong) => isWithin(field, wrong) || (EXTENSION.test(wrong) && wrong.replace(EXTENSION, '') === level));
 }
 
-/** Parts without which fields are missing, or lists of maps are plain ones. All other levels without a type are `dyn`. */
+/** Parts without which fields are missing, or lists of maps are plain ones. Other levels without a type are `dyn`. */
 const SHAPING =
   /\.(properties|additionalProperties|patternProperties|\$ref|x-kubernetes-(embedded-resource|list-type|list-map-keys))$/;
 
