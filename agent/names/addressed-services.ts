@@ -1,6 +1,6 @@
 import { addressBytes, reversedAddress } from './address-names.ts';
 import type { ServiceView } from './changes.ts';
-import type { NameNode, RecordSet } from './records.ts';
+import type { NameNode, RecordSet } from './name-node.ts';
 import { addressRecord, below, type OwnedRecord, pointerRecord, srvRecord } from './service-records.ts';
 import { flat, labelsOf } from './wire.ts';
 

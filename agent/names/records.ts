@@ -1,23 +1,8 @@
 import { AddressedServices, isReverse } from './addressed-services.ts';
 import type { NamesChange, NamesSnapshot, ServiceView, SliceView } from './changes.ts';
+import { type NameNode, type RecordSet, setOf } from './name-node.ts';
 import { below, computeServiceRecords, type OwnedRecord, type ServiceRecords } from './service-records.ts';
 import { computeZoneRecords } from './zone-records.ts';
-
-/** The records of one name and type, each as wire.ts writes them. */
-export interface RecordSet {
-  readonly type: number;
-  readonly records: string[];
-}
-
-/** What is known of one name. Only the index changes it. */
-export interface NameNode {
-  /** One for each type; empty where the name only has names below it. */
-  sets: readonly RecordSet[];
-  /** Services of this name; with one, and no records, the name does not exist but belongs to no other zone either. */
-  services: number;
-  /** How many names there are directly below. */
-  children: number;
-}
 
 /** Most nodes above others have none of their own. */
 const noSets: readonly RecordSet[] = [];
@@ -218,12 +203,6 @@ export class NameIndex {
     this.#nodes.get(parent)!.children--;
     this.#prune(parent);
   }
-}
-
-/** Of a node the records of a type. */
-export function setOf(node: NameNode, type: number): RecordSet | undefined {
-  for (const set of node.sets) if (set.type === type) return set;
-  return undefined;
 }
 
 /** A node with the records of another one of the same name. */

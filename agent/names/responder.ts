@@ -1,6 +1,6 @@
 import type { Kind, Meter } from './meter.ts';
+import { type NameNode, setOf } from './name-node.ts';
 import { drop, Query } from './query.ts';
-import { type NameNode, setOf } from './records.ts';
 import { type Asked, Response, writeError } from './response.ts';
 import type { SearchPaths } from './search-path.ts';
 import { ttlSeconds } from './service-records.ts';

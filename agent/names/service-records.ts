@@ -20,9 +20,9 @@ export interface ServiceRecords {
 }
 
 /**
- * The records of a Service without cluster addresses, which is headless or an ExternalName, with its slices, as Kubernetes' DNS-based service discovery has them. Pure. Undefined for a
- * service whose name the wire cannot hold; endpoints, ports and addresses of that kind are left out. `zone` is the key
- * of the cluster's domain.
+ * The records of a Service without cluster addresses, which is headless or an ExternalName, with its slices, as
+ * Kubernetes' DNS-based service discovery has them. Pure. Undefined for a service whose name the wire cannot hold;
+ * endpoints, ports and addresses of that kind are left out. `zone` is the key of the cluster's domain.
  */
 export function computeServiceRecords(
   service: ServiceView,

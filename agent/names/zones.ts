@@ -1,6 +1,7 @@
 import { BlockList, isIPv6 } from 'node:net';
 import { dashedBytes, reversedAddress } from './address-names.ts';
-import type { NameIndex, NameNode } from './records.ts';
+import type { NameNode } from './name-node.ts';
+import type { NameIndex } from './records.ts';
 import { below, ttlSeconds } from './service-records.ts';
 import { encodeName, labelsOf, record, suffixStart, types } from './wire.ts';
 
