@@ -35,13 +35,13 @@ it('resolves what nft accepts and rejects what it refuses, each with its own ans
 });
 
 it.each([
-  ['Could not process rule: Device or resource busy', true],
-  ['Could not process rule: Resource busy', true],
-  ['Could not process rule: File exists', false],
-  ['No such file or directory; did you mean chain busy in table ip a?', false],
-])('knows of "%s" whether something is in use', async (words, isBusy) => {
+  ['Could not process rule: Device or resource busy', 1],
+  ['Could not process rule: Resource busy', 1],
+  ['Could not process rule: File exists', 0],
+  ['No such file or directory; did you mean chain busy in table ip a?', 0],
+])('counts of "%s" what is in use', async (words, busy) => {
   const nft = createNft(`bad*) printf "Error: ${words}\\n%s\\n^^^\\n" "$line" >&2 ;;`);
-  await expect(nft.run('bad')).rejects.toMatchObject({ isBusy, message: expect.stringContaining(words) });
+  await expect(nft.run('bad')).rejects.toMatchObject({ busy, message: expect.stringContaining(words) });
 });
 
 it.each([

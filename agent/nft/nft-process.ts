@@ -2,12 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 
 /** nft understood a transaction and refused it; nothing of it is in force. */
 export class NftRefusedError extends Error {
-  /** What was to be removed is in use (EBUSY, in the words of glibc or musl), such as a chain that a rule leads to. */
-  readonly isBusy: boolean;
+  /**
+   * How many commands were to remove what is in use (EBUSY, in the words of glibc or musl), such as a chain that a rule
+   * leads to.
+   */
+  readonly busy: number;
 
   constructor(errors: string) {
     super(`run nft: ${errors.slice(0, 2_000)}`);
-    this.isBusy = /^Error: Could not process rule: .*[Rr]esource busy$/m.test(errors);
+    this.busy = errors.match(/^Error: Could not process rule: .*[Rr]esource busy$/gm)?.length ?? 0;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AddressRange } from '../../api/meta/address-range.ts';
-import { askChain, askWhole, renderSentinel } from '../nft/kept-table.ts';
+import { askChain } from '../nft/ask-chain.ts';
+import { askWhole, renderSentinel } from '../nft/kept-table.ts';
 import type { NftProcess } from '../nft/nft-process.ts';
 import { type LinkOwner, tagOf } from './link-commands.ts';
 import { tunnelId, tunnelPort } from './node-routes.ts';
@@ -120,14 +121,14 @@ export function hasForward(owner: LinkOwner, pods: readonly AddressRange[], ipta
 }
 
 /**
- * Whether the table has its rules, and the engine's table the call of our chain: two transactions that change nothing
+ * Whether the table has its rules, and the engine's table the call of our chain: a transaction that changes nothing
  * while both are whole. A chain that nothing calls any more loses its rules by that; the whole check fills it. False
  * also where nft fails.
  */
 export async function areRulesThere(nft: Pick<NftProcess, 'run'>, owner: LinkOwner): Promise<boolean> {
   try {
-    if ((await askWhole(nft, 'ip', tableOf(owner))) !== 'used') return false;
-    return (await askChain(nft, `ip filter ${chainOf(owner)}`)) === 'used';
+    const states = await Promise.all([askWhole(nft, 'ip', tableOf(owner)), askChain(nft, `ip filter ${chainOf(owner)}`)]);
+    return states.every((state) => state === 'used');
   } catch {
     return false;
   }

@@ -1,5 +1,6 @@
 import type { AddressRange } from '../../api/meta/address-range.ts';
 import { type Clock, pause } from '../../client/clock.ts';
+import { untilCheck } from '../nft/ask-chain.ts';
 import type { NftProcess } from '../nft/nft-process.ts';
 import { wordsOf } from '../words-of.ts';
 import { AddressPool } from './address-pool.ts';
@@ -243,7 +244,8 @@ export class PodNetwork {
       } catch (error) {
         this.#options.warn(`the pods' network cannot be checked: ${wordsOf(error)}`);
       }
-      await pause(guardMs, AbortSignal.any([signal, this.#hurry.signal]), this.#options.clock);
+      const { clock } = this.#options;
+      await pause(untilCheck(guardMs, clock.now()), AbortSignal.any([signal, this.#hurry.signal]), clock);
     }
   }
 
