@@ -397,7 +397,7 @@ describe('the network of two nodes on one link', () => {
     warnings.length = 0;
     asked = 0;
     expect([await look(), await look(), await look()]).toEqual([0, 0, 0].map((count) => [count, '']));
-    expect(asked).toBe(6);
+    expect(asked).toBe(3);
     for (const [script, told] of [
       ['iptables -D FORWARD 2', /FORWARD/],
       ['iptables -F FORWARD; iptables -X BERTH-$TAG 2>/dev/null || iptables -F', /FORWARD/],
