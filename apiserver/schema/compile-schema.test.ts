@@ -222,6 +222,12 @@ describe('structural schemas', () => {
       expect.stringContaining('the rule of the stored schema cannot be evaluated'),
     ]);
   });
+
+  test('of which many levels are wrong are refused with the first hundred mistakes, not compared with each other', () => {
+    const wrong = { type: 'objekt', properties: { a: { type: 'strin' } } };
+    const levels = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`p${i}`, wrong]));
+    expect(refusals(object(levels))).toHaveLength(100);
+  });
 });
 
 describe('values', () => {

@@ -32,6 +32,8 @@ export function compileSchema(json: Json | undefined, options: SchemaOptions): S
   const reading: Reading = { violations: [], nodes: 0, isStored, rules: count, instructions: 0 };
   const root = readNode(json, options.path, reading);
   const { violations } = reading;
+  // Each mistake that follows is compared with all of these.
+  if (violations.length >= REPORTED_VIOLATIONS) return { violations: violations.slice(0, REPORTED_VIOLATIONS) };
   const misread = violations.map(({ field }) => field);
   violations.push(...checkStructure(root, options.path).filter(({ field }) => !isFollowUp(field, misread)));
   const rules = new Rules(root, options.path);
