@@ -8,7 +8,8 @@ import { flat, labelsOf } from './wire.ts';
 type Packed = string;
 type NamedPort = readonly [name: string, protocol: string, port: number];
 
-const reverseTop = '\x04arpa\0';
+/** The key at which the reverse names end. */
+export const reverseTop = '\x04arpa\0';
 
 /**
  * Services with cluster addresses: most of all, and with names that depend on nothing else. Their records are computed

@@ -1,4 +1,4 @@
-import { AddressedServices, isReverse } from './addressed-services.ts';
+import { AddressedServices, isReverse, reverseTop } from './addressed-services.ts';
 import type { NamesChange, NamesSnapshot, ServiceView, SliceView } from './changes.ts';
 import { type NameNode, type RecordSet, setOf } from './name-node.ts';
 import { below, computeServiceRecords, type OwnedRecord, type ServiceRecords } from './service-records.ts';
@@ -215,7 +215,7 @@ function joined(node: NameNode, other: NameNode | undefined): NameNode {
 
 /** The tree ends at the zone, and at the top of the reverse names. */
 function hasParent(key: string, zone: string): boolean {
-  return key !== zone && key.length > 1 && key !== '\x04arpa\0';
+  return key !== zone && key.length > 1 && key !== reverseTop;
 }
 
 function parentOf(key: string): string {
