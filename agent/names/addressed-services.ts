@@ -85,12 +85,14 @@ export class AddressedServices {
     const packed = this.#services.get(`${label(above + 1)}/${label(above)}`);
     if (packed === undefined) return undefined;
     if (above === 0) return serviceNode(name, packed);
-    const ofProtocol = portsOf(packed).filter(([, protocol]) => label(above - 1) === `_${protocol.toLowerCase()}`);
-    if (above === 1) return ofProtocol.length === 0 ? undefined : { sets: [], services: 0, children: ofProtocol.length };
+    const words = Array.from({ length: above }, (_, n) => label(n));
+    if (!words.every((word) => word.startsWith('_'))) return undefined;
+    const [protocol = '', port] = words.reverse().map((word) => word.slice(1));
+    if (port === undefined) return hasPorts(packed, protocol) ? { sets: [], services: 0, children: 1 } : undefined;
+    const number = portOf(packed, port, protocol);
+    if (number === undefined) return undefined;
     const owner = name.slice(starts[above]);
-    const records = ofProtocol.flatMap(([port, protocol, number]) =>
-      label(0) === `_${port}` ? srvRecord(owner, { name: port, protocol, port: number }, owner) : [],
-    );
+    const records = srvRecord(owner, { name: port, protocol, port: number }, owner);
     return records.length === 0 ? undefined : { sets: setsOf(records), services: 0, children: 0 };
   }
 
@@ -134,10 +136,21 @@ function addressesOf(packed: Packed): string[] {
   return addresses;
 }
 
-function portsOf(packed: Packed): readonly NamedPort[] {
+/** The ports as JSON; empty where none has a name. */
+function portsText(packed: Packed): string {
   let end = 0;
   while (packed.charCodeAt(end) > 0) end += packed.charCodeAt(end) + 1;
-  return end + 1 === packed.length ? [] : (JSON.parse(packed.slice(end + 1)) as NamedPort[]);
+  return packed.slice(end + 1);
+}
+
+const hasPorts = (packed: Packed, protocol: string): boolean => portsText(packed).includes(`","${protocol.toUpperCase()}",`);
+
+/** The number of a port. The JSON is searched, not read: a Service may have thousands of ports. */
+function portOf(packed: Packed, name: string, protocol: string): number | undefined {
+  const text = portsText(packed);
+  const start = `${JSON.stringify([name, protocol.toUpperCase()]).slice(0, -1)},`;
+  const at = text.indexOf(start);
+  return at < 0 ? undefined : Number.parseInt(text.slice(at + start.length), 10);
 }
 
 function setsOf(records: readonly OwnedRecord[]): RecordSet[] {
