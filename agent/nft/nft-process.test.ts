@@ -1,12 +1,13 @@
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it, vi } from 'vitest';
 import { NftLostError, NftProcess, NftRefusedError, parseAnswer } from './nft-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-nft-'));
 const open: NftProcess[] = [];
 afterEach(() => {
+  vi.unstubAllEnvs();
   for (const nft of open.splice(0)) nft.close();
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -94,6 +95,12 @@ it('replaces its process after many transactions, without losing one: nft walks 
 
 it('gives nft no home folder, where it would write down what it is told', async () => {
   await createNft('good) [ "$HOME" = /dev/null ] || exit 3 ;;').run('good');
+});
+
+it('lets nft keep its memory from transaction to transaction, whatever the agent has set for itself', async () => {
+  vi.stubEnv('MALLOC_MMAP_THRESHOLD_', '65536');
+  vi.stubEnv('MALLOC_TRIM_THRESHOLD_', '131072');
+  await createNft('good) [ "$MALLOC_MMAP_THRESHOLD_ $MALLOC_TRIM_THRESHOLD_" = "4194304 8388608" ] || exit 3 ;;').run('good');
 });
 
 it('refuses more transactions than may wait, more than one line, and all after it was closed', async () => {

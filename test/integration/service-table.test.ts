@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { NftProcess } from '../../agent/nft/nft-process.ts';
 import type { TableEndpoint, TablePort, TableService } from '../../agent/service-table/service.ts';
 import { createServiceTable, removeServiceTable, type ServiceTable } from '../../agent/service-table/service-table.ts';
 import { pause } from '../../client/clock.ts';
+import { allocatorSettings } from '../../host/processes/process-settings.ts';
 import { endpoint, port, tableService, terminating } from '../builders/table-service.ts';
 import {
   clientAddress,
@@ -424,6 +426,26 @@ it('changes a table step by step into what it is when built at once', async () =
   expect(warnings).toEqual([]);
   network.inNode('nft', 'flush', 'ruleset');
   await expect.poll(listed, { interval: 300 }).toEqual(stepped);
+});
+
+it("costs nft few page faults for each transaction, also with the agent's memory settings", async () => {
+  for (const [name, value] of Object.entries(allocatorSettings('agent'))) vi.stubEnv(name, value);
+  const nft = new NftProcess({ prefix: network.prefix });
+  const run = async (count: number): Promise<number> => {
+    for (let i = 0; i < count; i++) await nft.run('add table ip costs; delete table ip costs');
+    return Number(
+      readFileSync(`/proc/${nft.pid}/stat`, 'utf8')
+        .replace(/^.*\) /, '')
+        .split(' ')[7],
+    );
+  };
+  try {
+    const before = await run(10);
+    expect((await run(20)) - before).toBeLessThan(20 * 50);
+  } finally {
+    nft.close();
+    vi.unstubAllEnvs();
+  }
 });
 
 it('leads pods to the relay of their own agent where a machine has two, also when the other has ended', async () => {
