@@ -1,6 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { NamesChange } from './changes.ts';
 import { Meter } from './meter.ts';
+import { collectAtRest } from './rest-collection.ts';
 import { type ServeOptions, serveNames } from './server.ts';
 
 /** What the thread is made with. */
@@ -44,6 +45,7 @@ async function run(port: MessagePort, { options, counts }: WorkerInput): Promise
     report({ kind: 'refused', message: server.message });
     return port.close();
   }
+  collectAtRest();
   port.on('message', (request: WorkerRequest) => {
     if (request.kind === 'apply') server.apply(request.changes);
     else if (request.kind === 'resolv-conf') server.setResolvConf(request.text);
