@@ -6,24 +6,46 @@ import { serviceLabels } from '../../api/meta/service-names.ts';
  * What an agent keeps of every Service and EndpointSlice of the cluster: what carries connections and answers names.
  * Labels, annotations, references and hints go, but for the label by which the server knows its own Services.
  */
-export function slimService({ metadata, spec, status }: Service): Service {
-  if (!spec) return { metadata: identityOf(metadata) };
+export const slimService = (service: Service): Service => new SlimService(service);
+
+/** All but its identity is kept as text, a third of what the objects take, and is read when it changes. */
+class SlimService implements Service {
+  readonly metadata: ObjectMeta;
+  readonly #spec: string | undefined;
+  readonly #status: string | undefined;
+
+  constructor({ metadata, spec, status }: Service) {
+    const { namespace = '', name = '', labels: { provider } = {} } = metadata ?? {};
+    const isServers = provider !== undefined && isControlPlane({ namespace, name });
+    this.metadata = { ...identityOf(metadata), ...(isServers && { labels: { provider } }) };
+    this.#spec = spec && JSON.stringify(slimSpec(spec));
+    const ingress = status?.loadBalancer?.ingress?.map(({ ip, ipMode }) => ({ ip, ipMode })) ?? [];
+    this.#status = ingress.length > 0 ? JSON.stringify({ loadBalancer: { ingress } }) : undefined;
+  }
+
+  get spec(): Service['spec'] {
+    return this.#spec === undefined ? undefined : JSON.parse(this.#spec);
+  }
+
+  get status(): Service['status'] {
+    return this.#status === undefined ? undefined : JSON.parse(this.#status);
+  }
+
+  toJSON(): Service {
+    const { metadata, spec, status } = this;
+    return { metadata, spec, status } as Service;
+  }
+}
+
+function slimSpec(spec: NonNullable<Service['spec']>): object {
   const { type, clusterIP, clusterIPs, externalIPs, externalName, publishNotReadyAddresses, ports } = spec;
   const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, externalTrafficPolicy } = spec;
   const { loadBalancerSourceRanges, healthCheckNodePort } = spec;
-  const kept = {
+  return {
     ...{ loadBalancerSourceRanges, healthCheckNodePort },
     ...{ type, clusterIP, clusterIPs, externalIPs, externalName, publishNotReadyAddresses },
     ...{ sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, externalTrafficPolicy },
-    ports: ports?.map(({ name, protocol, port, nodePort }) => definedOf({ name, protocol, port, nodePort })),
-  };
-  const ingress = status?.loadBalancer?.ingress?.map(({ ip, ipMode }) => definedOf({ ip, ipMode })) ?? [];
-  const { namespace = '', name = '', labels: { provider } = {} } = metadata ?? {};
-  const isServers = provider !== undefined && isControlPlane({ namespace, name });
-  return {
-    metadata: { ...identityOf(metadata), ...(isServers && { labels: { provider } }) },
-    spec: definedOf(kept),
-    ...(ingress.length > 0 && { status: { loadBalancer: { ingress } } }),
+    ports: ports?.map(({ name, protocol, port, nodePort }) => ({ name, protocol, port, nodePort })),
   };
 }
 
@@ -69,6 +91,3 @@ const textOf = <T>(list: readonly T[] | undefined, slim: (each: T) => object): s
 function identityOf({ namespace, name, uid, resourceVersion }: ObjectMeta = {}): ObjectMeta {
   return { namespace, name, uid, resourceVersion };
 }
-
-const definedOf = <T extends object>(object: T): T =>
-  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as T;
