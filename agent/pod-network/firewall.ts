@@ -72,13 +72,14 @@ export function tableCommands(owner: LinkOwner, { range, pods, nodes, tunnel }: 
 
 /** How each rule of the table ends. */
 const endOfRule = /(drop|masquerade|rt mtu)$/;
+const countRules = (lines: readonly string[]): number => lines.filter((line) => endOfRule.test(line)).length;
 
-/** A shell script that prints "table" where the table has other rules than `tableCommands` writes, or none. */
-export function tableCheckScript(owner: LinkOwner, outside: Outside): string {
-  const rules = tableCommands(owner, outside).filter((line) => endOfRule.test(line)).length;
-  const found = `nft list table ip ${tableOf(owner)} 2>/dev/null | grep -cE '${endOfRule.source}'`;
-  return `[ "$(${found})" = ${rules} ] || echo table`;
-}
+/** A line of a shell script: prints the table; nothing where there is none. */
+export const listTable = (owner: LinkOwner): string => `nft list table ip ${tableOf(owner)} 2>/dev/null || :`;
+
+/** Whether a table that was listed has as many rules as `tableCommands` writes. Pure. */
+export const hasAllRules = (listed: readonly string[], owner: LinkOwner, outside: Outside): boolean =>
+  countRules(listed) === countRules(tableCommands(owner, outside));
 
 /** A shell script that lets the machine forward packets, and prints "forwarding" where it did not. */
 export const forwardingScript = [

@@ -73,18 +73,21 @@ export function reachCommands(owner: LinkOwner, address: string, source: string)
   ];
 }
 
+/** A pod's way to all others; `mtu`: packets may have so many bytes at most. */
+export const defaultRoute = (address: string, mtu?: number): string =>
+  `default via ${gateway} dev ${podLink} src ${address}${mtu === undefined ? '' : ` mtu ${mtu}`}`;
+
 /**
  * The pod's half, inside of its namespace. Where a way has room for less than the link its route says so, not the link:
  * that would drop larger packets, which arrive over other ways.
  */
 export function podCommands({ address, mtu, linkMtu }: Omit<PodLink, 'pid'>): string[] {
-  const held = mtu < linkMtu ? ` mtu ${mtu}` : '';
   return [
     `addr replace ${address}/32 dev ${podLink}`,
     'link set dev lo up',
     `link set dev ${podLink} up`,
     `neigh replace ${gateway} lladdr ${gatewayMac} dev ${podLink} nud permanent`,
     `route replace ${gateway}/32 dev ${podLink} scope link`,
-    `route replace default via ${gateway} dev ${podLink} src ${address}${held}`,
+    `route replace ${defaultRoute(address, mtu < linkMtu ? mtu : undefined)}`,
   ];
 }

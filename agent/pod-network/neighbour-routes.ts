@@ -71,10 +71,13 @@ export class NeighbourRoutes {
 
   /** What packets have room for on every way, tunnels and what was measured included. In bytes. */
   get mtu(): number {
-    const { choice } = this.#options;
-    const isKnown = this.#isSet || choice === 'direct';
     const rooms = this.neighbours.map(({ room }) => room);
-    return Math.min(this.#roomOf(choice === 'vxlan' || !isKnown), ...rooms, ...this.small.values());
+    return Math.min(this.#roomOf(this.#options.choice === 'vxlan' || !this.isKnown), ...rooms, ...this.small.values());
+  }
+
+  /** Whether `mtu` is what the other nodes need; before they are known it is the least that they may. */
+  get isKnown(): boolean {
+    return this.#isSet || this.#options.choice === 'direct';
   }
 
   /** The ways that carry less, by the node's name. */

@@ -27,7 +27,8 @@ import type { JoiningPod, LinkGate } from './link-gate.ts';
 import type { WayChoice } from './neighbour-routes.ts';
 import { computeNeighbours } from './neighbours.ts';
 import { describeMove, NodeRange, nextChange } from './node-range.ts';
-import { type JoinedPod, type NetworkPlan, PodNetwork } from './pod-network.ts';
+import { type NetworkPlan, PodNetwork } from './pod-network.ts';
+import type { JoinedPod } from './pod-routes.ts';
 import { createShell, type Shell } from './shell.ts';
 import { WayMeasurer } from './way-measurer.ts';
 
@@ -131,7 +132,7 @@ export class NodePodNetwork implements RoutedNetwork {
     const network = this.#network;
     if (network === undefined) throw new Error(this.#why);
     await this.#options.gate.admit(address, pod);
-    await network.links.attach({ address, pid, ...network.sizes });
+    await network.attach({ address, pid });
   }
 
   async release(address: string, holder: string): Promise<void> {

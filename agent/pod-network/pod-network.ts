@@ -9,10 +9,11 @@ import {
   areRulesThere,
   forwardingScript,
   forwardScript,
+  hasAllRules,
   hasForward,
+  listTable,
   type Outside,
   removeScript,
-  tableCheckScript,
   tableCommands,
   tableOf,
 } from './firewall.ts';
@@ -23,6 +24,7 @@ import { closeLoopbackScript, openLoopbackScript, parseOpened } from './loopback
 import { NeighbourRoutes, type WayChoice } from './neighbour-routes.ts';
 import type { Neighbour, RoutedNeighbour } from './node-routes.ts';
 import { PodLinks } from './pod-links.ts';
+import { type JoinedPod, PodRoutes } from './pod-routes.ts';
 import { neededPrograms } from './programs.ts';
 import { feed, type Shell } from './shell.ts';
 import { findIptables, isOfNftables, readUplinkMtu } from './uplink.ts';
@@ -62,12 +64,6 @@ export interface ClusterRanges {
   readonly services: readonly AddressRange[];
 }
 
-/** A sandbox with its address; without its process, where that is not known. */
-export interface JoinedPod {
-  readonly address: string;
-  readonly pid: number | undefined;
-}
-
 /** The state that net check compares the machine with. */
 export interface NetworkPlan {
   readonly range: string;
@@ -90,10 +86,10 @@ export interface NetworkPlan {
 /** How often rules and routes of the pods' network are looked at. */
 const guardMs = 2_000;
 /**
- * Every so many looks is a whole check, also when nothing seems to have changed. It costs some nine processes, which
- * is more than all else that an agent does while nothing changes.
+ * Every so many looks is a whole check, also when nothing seems to have changed. It costs six processes, which is more
+ * than the looks between two of them.
  */
-const wholeEvery = { withNft: 15, withIptables: 5 };
+const wholeEvery = { withNft: 30, withIptables: 5 };
 /** The least MTU that is assumed of the machine's links, in bytes: IPv6's minimum (RFC 8200). */
 const leastMtu = 1_280;
 
@@ -106,6 +102,7 @@ export class PodNetwork {
   readonly pool: AddressPool;
   readonly links: PodLinks;
   readonly neighbours: NeighbourRoutes;
+  readonly #podRoutes: PodRoutes;
   readonly #options: PodNetworkOptions;
   #cluster: ClusterRanges;
   /** The machine's own links to other nodes whose setting was changed, which `remove` takes back. */
@@ -125,12 +122,20 @@ export class PodNetwork {
     this.neighbours = new NeighbourRoutes({ shell, owner, range, address, choice, warn, before });
     this.pool = new AddressPool(options.range);
     this.#opened = new Set(options.opened);
+    this.#podRoutes = new PodRoutes(shell);
     this.links = new PodLinks({ shell: options.shell, owner: options.owner, source: sourceOf(options) });
   }
 
   /** How large packets of a new pod may be, in bytes: those that it sends, and those that its interface carries. */
   get sizes(): { readonly mtu: number; readonly linkMtu: number } {
     return { mtu: this.neighbours.mtu, linkMtu: this.#linkMtu };
+  }
+
+  /** Joins a pod to the network, as `PodLinks.attach`. */
+  async attach(pod: JoinedPod & { readonly pid: number }): Promise<void> {
+    const { sizes } = this;
+    await this.links.attach({ ...pod, ...sizes });
+    this.#podRoutes.made(pod.address, sizes.mtu);
   }
 
   /** Makes what all pods need. Throws an Error that says what the machine lacks, or what is in the way. */
@@ -217,17 +222,20 @@ export class PodNetwork {
 
   /**
    * The addresses of those that are joined: the machine's end is there, and the process sees the other (a sandbox that
-   * was restarted has another namespace, while its containers keep the first). Throws when it cannot be read.
+   * was restarted has another namespace, while its containers keep the first). Routes of those that allow larger packets
+   * than there is room for by now are written anew. Throws when it cannot be read.
    */
   async joined(pods: readonly JoinedPod[]): Promise<ReadonlySet<string>> {
     const here = await this.#linksOf();
     const seen = await Promise.all(
-      pods.map(async ({ address, pid }) => {
-        if (!here.has(this.links.nameOf(address))) return [];
-        return pid === undefined || (await this.#linksOf(pid)).has(podLink) ? [address] : [];
+      pods.map(async (pod) => {
+        if (!here.has(this.links.nameOf(pod.address))) return [];
+        return pod.pid === undefined || (await this.#linksOf(pod.pid)).has(podLink) ? [pod] : [];
       }),
     );
-    return new Set(seen.flat());
+    const joined = seen.flat();
+    if (this.neighbours.isKnown) await this.#podRoutes.hold(joined, this.sizes);
+    return new Set(joined.map(({ address }) => address));
   }
 
   /** Restores rules and routes after a flushed firewall, a restarted engine or network manager, until aborted. */
@@ -268,29 +276,42 @@ export class PodNetwork {
     return `${isOpen} ${hasGateway} ${await readNet('ip_forward')} ${await readNet('route')}`;
   }
 
-  /** A whole check: tells and mends. */
+  /** A whole check: tells and mends. One script, as each process costs some milliseconds of the processor. */
   async mend(): Promise<void> {
     const { shell, owner, range } = this.#options;
-    const lost = await shell.run(
+    const output = await shell.run(
       [
-        tableCheckScript(owner, this.#outside),
+        listTable(owner),
+        'echo routes',
+        'ip route show',
+        'echo others',
         forwardingScript,
-        `ip route show type unreachable | grep -q '^unreachable ${range.text} ' || echo range`,
         `[ -e /proc/sys/net/ipv4/conf/${gatewayLinkOf(owner)} ] || echo gateway`,
-        'ip route show | cut -d" " -f1',
         openLoopbackScript(this.#opening(this.pool.addresses())),
+        `${hasForward(owner, this.#pods, this.#iptables)} || echo forward`,
       ].join('\n'),
     );
-    const lines = lost.split('\n');
-    this.#noteOpened(lost);
-    if (lines.includes('forwarding')) this.#options.warn('net.ipv4.ip_forward was turned off: turned it on again');
-    if (lines.includes('table')) {
+    this.#noteOpened(output);
+    const lines = output.split('\n');
+    const [routesAt, othersAt] = [lines.indexOf('routes'), lines.indexOf('others')];
+    const others = lines.slice(othersAt);
+    if (others.includes('forwarding')) this.#options.warn('net.ipv4.ip_forward was turned off: turned it on again');
+    if (!hasAllRules(lines.slice(0, routesAt), owner, this.#outside)) {
       await this.#writeTable();
       this.#options.warn("the nftables table of the pods' network, or rules of it, was removed: restored it");
     }
-    if (lines.includes('range')) await shell.run(`ip route replace unreachable ${range.text}`);
-    if (lines.includes('gateway')) await shell.run(gatewayScript(owner, range));
-    const routed = new Set(lines);
+    if (others.includes('gateway')) await shell.run(gatewayScript(owner, range));
+    await this.#mendRoutes(lines.slice(routesAt, othersAt));
+    if (others.includes('forward') && (await this.#mendForward()))
+      this.#options.warn("the rules that accept the pods' packets (chain FORWARD) were removed: restored them");
+  }
+
+  /** Lines that `ip route show` printed. */
+  async #mendRoutes(lines: readonly string[]): Promise<void> {
+    const { shell, range } = this.#options;
+    if (!lines.some((line) => line.startsWith(`unreachable ${range.text} `)))
+      await shell.run(`ip route replace unreachable ${range.text}`);
+    const routed = new Set(lines.map((line) => line.split(' ')[0]));
     const lostServices = this.#cluster.services.filter(({ text }) => !routed.has(text));
     if (lostServices.length > 0)
       await shell.run(feed('ip -batch -', serviceRouteCommands(lostServices, sourceOf(this.#options))));
@@ -299,8 +320,6 @@ export class PodNetwork {
       this.#options.warn("routes to other nodes' pods were removed: restored them");
     }
     await this.links.reach(this.pool.addresses().filter((each) => !routed.has(each)));
-    if (await this.#mendForward())
-      this.#options.warn("the rules that accept the pods' packets (chain FORWARD) were removed: restored them");
   }
 
   /** Takes away all that `start` and the pods made. */

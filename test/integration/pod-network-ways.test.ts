@@ -80,7 +80,7 @@ async function join(addresses: Record<Machine, string>, choice: 'auto' | 'vxlan'
     const [shell, warnings]: [ReturnType<typeof createShell>, string[]] = [createShell(inside(machine)), []];
     const { address, range } = of(machine);
     const common = { shell, clock: systemClock, warn: (message: string) => void warnings.push(message) };
-    const readNet = (file: NetFile) => shell.run(`cat ${netPathOf(file)}`);
+    const readNet = (file: NetFile, pid?: number) => shell.run(`cat ${netPathOf(file, pid)}`);
     const network = new PodNetwork({ ...common, owner: { dataDir: '/d', nodeName: machine }, range, address, readNet, choice });
     networks.push(network);
     await network.start();
@@ -185,12 +185,15 @@ it('a network card that leaves checksums inside of the tunnel unfinished is foun
 }, 60_000);
 
 /** A pod of a machine: the address, and what is put before a command inside of it. */
-async function startPod(machine: Machine, { network }: Joined): Promise<{ address: string; words: readonly string[] }> {
+async function startPod(
+  machine: Machine,
+  { network }: Joined,
+): Promise<{ address: string; pid: number; words: readonly string[] }> {
   const child = await start(machine, 'unshare', '--net', 'sh', '-c', 'echo up; exec sleep 600');
   const pid = child.pid!;
   const address = network.pool.take(String(pid));
-  await network.links.attach({ address, pid, ...network.sizes });
-  return { address, words: [`--net=/proc/${pid}/ns/net`] };
+  await network.attach({ address, pid });
+  return { address, pid, words: [`--net=/proc/${pid}/ns/net`] };
 }
 
 /** Sends back all that it gets, over TCP and over UDP. */
@@ -262,4 +265,14 @@ it("pods' packets fill the link where the way is direct, and go on when it turns
   // The older pod, which answers, learns the path MTU anew for each address that it answers to.
   const sent = await clientIn(late, overUdp, to.address);
   expect([await sent(fullDatagram), await sent(fullDatagram)]).toEqual(['lost', `back ${fullDatagram}`]);
+
+  // The next look at the pods writes the routes of those that ran before: they lose nothing from then on.
+  const defaultOf = ({ words }: { words: readonly string[] }): string =>
+    execFileSync('nsenter', [...words, 'ip', 'route', 'show', 'default'], { encoding: 'utf8' });
+  expect([defaultOf(other), defaultOf(to)].join()).not.toContain('mtu');
+  expect(await a.network.joined([from, other, late])).toEqual(new Set([from, other, late].map(({ address }) => address)));
+  await b.network.joined([to]);
+  for (const pod of [from, other, to]) expect(defaultOf(pod)).toContain(' mtu 1450');
+  const fresh = await clientIn(other, overUdp, (await startPod('b', b)).address);
+  expect(await fresh(fullDatagram)).not.toBe('EMSGSIZE');
 }, 60_000);
