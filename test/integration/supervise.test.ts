@@ -83,9 +83,7 @@ describe('berth-supervise', () => {
   });
 
   it('passes the request to end on and does not start the command again', async () => {
-    const ended = supervise(
-      `trap 'kill $!; echo bye > ${folder}/bye; exit 0' TERM; sleep 60 & touch ${folder}/ready; wait`,
-    );
+    const ended = supervise(`trap 'kill $!; echo bye > ${folder}/bye; exit 0' TERM; sleep 60 & touch ${folder}/ready; wait`);
     // Its pid stands before its trap does: a request between the two ends the command without a word.
     await vi.waitFor(() => expect(existsSync(join(folder, 'ready'))).toBe(true), { timeout: 5_000 });
     process.kill(pid('job.supervisor.pid'), 'SIGTERM');
