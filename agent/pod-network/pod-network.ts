@@ -222,8 +222,8 @@ export class PodNetwork {
 
   /**
    * The addresses of those that are joined: the machine's end is there, and the process sees the other (a sandbox that
-   * was restarted has another namespace, while its containers keep the first). Routes of those that allow larger packets
-   * than there is room for by now are written anew. Throws when it cannot be read.
+   * was restarted has another namespace, while its containers keep the first). Routes of those that allow larger
+   * packets than there is room for by now are written anew. Throws when it cannot be read.
    */
   async joined(pods: readonly JoinedPod[]): Promise<ReadonlySet<string>> {
     const here = await this.#linksOf();
