@@ -1,12 +1,14 @@
-import { cp, mkdtemp, open as openFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, open as openFile, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { translateStorageError } from '../../apiserver/registry/storage-errors.ts';
+import { mostMappedBytes, releaseEveryMs } from '../../apiserver/storage/lmdb/mapped-pages.ts';
 import { assembleLmdbStorage, type LmdbStorageOptions } from '../../apiserver/storage/lmdb/open-lmdb-storage.ts';
-import { openTables, type Tables } from '../../apiserver/storage/lmdb/tables.ts';
+import { openTables, type Tables, withBatch } from '../../apiserver/storage/lmdb/tables.ts';
 import { openStorage } from '../../apiserver/storage/open-storage.ts';
 import type { Storage } from '../../apiserver/storage/storage.ts';
+import { mappedMegabytes } from '../../bench/process-costs.ts';
 import { createFakeClock, type FakeClock, settle } from '../fakes/fake-clock.ts';
 import { listed, refusal, WatchReader, write } from './storage-backends.ts';
 
@@ -171,8 +173,7 @@ class Disk {
       await this.#gate;
       return done;
     };
-    const root = { batch, close: () => tables.root.close(), resetReadTxn: () => tables.root.resetReadTxn() };
-    return { ...tables, root };
+    return withBatch(tables, batch);
   }
 }
 
@@ -238,6 +239,45 @@ describe('the lmdb storage and its disk', () => {
     await clock.advance(3_600_000);
     await letCommitsFinish();
     expect(disk.commits).toBe(0);
+  });
+
+  it('gives mapped pages of the file back after five minutes, and goes on', async () => {
+    const clock = createFakeClock();
+    let mappedBytes = 0;
+    const storage = await openOn(new Disk(), { clock, mappedBytes: () => mappedBytes });
+    const live = new WatchReader(storage.watch({ prefix: '' }, abort.signal));
+    for (let i = 0; i < 16; i++) await storage.create(`pods/${i}`, write('x'.repeat(1_000_000)));
+    await live.take(16);
+    expect((await storage.list('')).items).toHaveLength(16);
+    expect(mappedMegabytes(process.pid, join(directory, 'data.mdb'))).toBeGreaterThan(12);
+    mappedBytes = mostMappedBytes;
+    await clock.advance(releaseEveryMs);
+    await storage.create('pods/a', write('1'));
+    await letCommitsFinish();
+    expect(mappedMegabytes(process.pid, join(directory, 'data.mdb'))).toBeGreaterThan(12);
+    mappedBytes++;
+    await clock.advance(releaseEveryMs);
+    const [revision] = await Promise.all([storage.create('pods/b', write('2')), storage.create('pods/c', write('3'))]);
+    await letCommitsFinish();
+    expect(mappedMegabytes(process.pid, join(directory, 'data.mdb'))).toBeLessThan(1);
+    await storage.update('pods/b', revision, write('4'));
+    expect(await live.take(4)).toHaveLength(4);
+    expect(await listed(storage, 'pods/b')).toEqual([`pods/b=4@${revision + 2}`]);
+    await storage.close();
+    expect((await (await open()).list('')).items).toHaveLength(19);
+  });
+
+  it('keeps the file that is open when another has taken its name', async () => {
+    const clock = createFakeClock();
+    const storage = await openOn(new Disk(), { clock, mappedBytes: () => clock.now() });
+    const revision = await storage.create('pods/a', write('1'));
+    await rename(join(directory, 'data.mdb'), join(room, 'moved'));
+    await clock.advance(mostMappedBytes + 1);
+    await storage.update('pods/a', revision, write('2'));
+    await letCommitsFinish();
+    expect(await listed(storage)).toEqual([`pods/a=2@${revision + 1}`]);
+    expect(await readdir(directory)).not.toContain('data.mdb');
+    await rename(join(room, 'moved'), join(directory, 'data.mdb'));
   });
 
   it('has relaxed writes on disk after their delay', async () => {

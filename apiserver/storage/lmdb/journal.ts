@@ -5,6 +5,7 @@ import type { WatcherHub } from '../watchers.ts';
 import { encodeHead } from './head.ts';
 import type { JournalLimits } from './limits.ts';
 import type { LogTimes } from './log-times.ts';
+import type { MappedPages } from './mapped-pages.ts';
 import type { DecidedHead, PendingWrite } from './pending-write.ts';
 import { type RelaxedChanges, type RelaxedKeys, withAwaited } from './relaxed-keys.ts';
 import type { Reserve } from './reserve.ts';
@@ -56,6 +57,7 @@ export class Journal {
   readonly #hub: WatcherHub;
   readonly #reserve: Reserve;
   readonly #times: LogTimes;
+  readonly #pages: MappedPages;
   readonly #decided = new Map<string, DecidedHead>();
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
@@ -80,6 +82,7 @@ export class Journal {
     readonly hub: WatcherHub;
     readonly reserve: Reserve;
     readonly times: LogTimes;
+    readonly pages: MappedPages;
     readonly state: StoreState;
   }) {
     this.#tables = parts.tables;
@@ -90,6 +93,7 @@ export class Journal {
     this.#hub = parts.hub;
     this.#reserve = parts.reserve;
     this.#times = parts.times;
+    this.#pages = parts.pages;
     this.#state = parts.state;
     this.#revision = parts.state.reserved;
     this.#published = parts.state.reserved;
@@ -189,6 +193,7 @@ export class Journal {
     // The writes that arrive in this turn of the event loop share a commit.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#hasWork()) await this.#step();
+    await this.#pages.release();
   }
 
   async #step(): Promise<void> {

@@ -1,7 +1,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StorageUsage } from '../storage.ts';
-import { readState, type Tables } from './tables.ts';
+import { readState, type Tables, withBatch } from './tables.ts';
 
 /** What the store in a directory takes up; a few system calls. */
 export function readUsage(tables: Tables, directory: string): StorageUsage {
@@ -23,17 +23,16 @@ export type OnCommit = (seconds: number, isDone: boolean) => void;
 /** The same tables, with their commits timed. */
 export function timeCommits(tables: Tables, onCommit: OnCommit | undefined): Tables {
   if (!onCommit) return tables;
-  const { root } = tables;
-  const batch: typeof root.batch = async (action) => {
+  const batch: Tables['root']['batch'] = async (action) => {
     const beganAt = performance.now();
     let isDone = false;
     try {
-      const result = await root.batch(action);
+      const result = await tables.root.batch(action);
       isDone = true;
       return result;
     } finally {
       onCommit((performance.now() - beganAt) / 1000, isDone);
     }
   };
-  return { ...tables, root: { batch, close: () => root.close(), resetReadTxn: () => root.resetReadTxn() } };
+  return withBatch(tables, batch);
 }

@@ -12,6 +12,7 @@ import { LmdbStorage } from './lmdb-storage.ts';
 import { type OnCommit, readUsage, timeCommits } from './lmdb-usage.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
 import { LogTimes } from './log-times.ts';
+import { MappedPages } from './mapped-pages.ts';
 import { clearClean, ensureFormat, markClean, markMade } from './markers.ts';
 import { RelaxedKeys } from './relaxed-keys.ts';
 import { Reserve } from './reserve.ts';
@@ -27,6 +28,8 @@ export interface LmdbStorageOptions {
   readonly clock?: StorageClock;
   /** Free bytes of the directory's disk; by default from statfs. */
   readonly freeBytes?: (directory: string) => number;
+  /** Bytes of files that the process has mapped and in memory; by default from /proc. */
+  readonly mappedBytes?: () => number;
   readonly onCommit?: OnCommit;
   /** Hears what was done to the store while it was opened. */
   readonly notice?: Notice;
@@ -92,6 +95,7 @@ export function assembleLmdbStorage(options: LmdbStorageOptions, lock: Directory
   const limits = { ...defaultLimits, ...options.limits };
   const reserve = new Reserve({ tables, directory, clock, freeBytes: options.freeBytes });
   const times = new LogTimes(tables, state.times, clock.now());
+  const pages = new MappedPages({ tables, clock, mappedBytes: options.mappedBytes });
   const journal = new Journal({
     tables: timeCommits(tables, options.onCommit),
     directory,
@@ -101,6 +105,7 @@ export function assembleLmdbStorage(options: LmdbStorageOptions, lock: Directory
     hub,
     reserve,
     times,
+    pages,
     state,
   });
   const history = new LmdbHistory({ tables, journal, times });

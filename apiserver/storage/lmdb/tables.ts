@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { isPossiblePrefix, prefixEnd } from '../checks.ts';
 import { decodeRecord, type StorageRecord } from '../record.ts';
@@ -19,7 +21,14 @@ export interface Tables {
   readonly heads: Database<Buffer, string>;
   readonly relaxed: Database<Buffer, string>;
   readonly meta: Database<Buffer, string>;
+  /**
+   * Closes the file and opens it again, so that no page of it is mapped: lmdb keeps what was ever looked at. Call it in
+   * a turn of the event loop of its own, while nothing is written: everything happens before other code runs again.
+   */
+  remap(): Promise<void>;
 }
+
+type File = Omit<Tables, 'remap'>;
 
 /** lmdb's own types leave out that an asynchronous put takes these options too. */
 export interface AppendOnlyLog extends Omit<Database<Buffer, number>, 'put'> {
@@ -39,13 +48,61 @@ const privateFiles = { permissionsMode: 0o600 } as object;
  */
 const mapBytes = 16 * 1024 ** 3;
 
+/** The tables of a store's file, see `openFile`. One that cannot be opened again is tried anew at each access. */
+export function openTables(directory: string, options: { readonly readOnly: boolean }): Tables {
+  let file: File | undefined = openFile(directory, options);
+  const inode = inodeIn(directory);
+  const opened = (): File => {
+    if (file) return file;
+    // lmdb would make an empty one.
+    if (inodeIn(directory) !== inode) throw new StorageError('failed', `open the store ${directory}: its file has been replaced`);
+    file = openFile(directory, options);
+    return file;
+  };
+  return {
+    get root() {
+      return opened().root;
+    },
+    get log() {
+      return opened().log;
+    },
+    get heads() {
+      return opened().heads;
+    },
+    get relaxed() {
+      return opened().relaxed;
+    },
+    get meta() {
+      return opened().meta;
+    },
+    async remap() {
+      // What is open goes on where its file is gone.
+      if (inodeIn(directory) !== inode) return;
+      await opened().root.close();
+      file = undefined;
+      opened();
+    },
+  };
+}
+
+/** Which file the directory has; undefined for none. */
+function inodeIn(directory: string): number | undefined {
+  return statSync(join(directory, 'data.mdb'), { throwIfNoEntry: false })?.ino;
+}
+
+/** The same tables, whose commits take another way. */
+export function withBatch(tables: Tables, batch: Tables['root']['batch']): Tables {
+  const root = { batch, close: () => tables.root.close(), resetReadTxn: () => tables.root.resetReadTxn() };
+  return Object.create(tables, { root: { value: root } }) as Tables;
+}
+
 /**
  * `overlappingSync` is off: then a commit is fdatasync of the data and a write of the meta page through a descriptor
  * opened with O_DSYNC, both before the promise of the put resolves, and a crash of the machine leaves exactly the last
  * such commit. `eventTurnBatching` is off: the journal batches by itself, and lmdb's own batches reject a promise that
  * cannot be caught when a commit fails, which would end the process on a full disk.
  */
-export function openTables(directory: string, options: { readonly readOnly: boolean }): Tables {
+function openFile(directory: string, options: { readonly readOnly: boolean }): File {
   const root = open<Buffer, string>({
     path: directory,
     ...privateFiles,
