@@ -48,12 +48,32 @@ test('a status is bounded with the rest of its object', async () => {
   await expect(pods.patch({ ...at('web'), subresource: 'status' }, { status })).rejects.toMatchObject(refused(100));
 });
 
-test('pods that rule out thousands of others fill the namespace by what they take in memory, at a tenth of its bytes', async () => {
+test('pods of thousands of small parts fill the namespace by what they take in memory, at a tenth of its bytes', async () => {
   const { pods } = server.client;
   await expect(pods.create(pod('vast', apart(10_000)))).rejects.toMatchObject(refused(100));
-  const made = await Promise.allSettled(Array.from({ length: 30 }, (_, i) => pods.create(pod(`big-${i}`, apart(5_000)))));
+  const gates = (count: number) => ({ schedulingGates: Array.from({ length: count }, (_, i) => ({ name: `g${i}` })) });
+  const gated = (name: string): Pod => {
+    const { metadata, spec: { nodeName: _, ...spec } = {} } = pod(name, gates(5_000));
+    return { metadata, spec };
+  };
+  const made = await Promise.allSettled(Array.from({ length: 30 }, (_, i) => pods.create(gated(`big-${i}`))));
   const failed = made.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
   expect(failed.length).toBeGreaterThan(14);
   for (const error of failed)
     expect(error).toMatchObject({ code: 'PERMISSION_DENIED', message: expect.stringContaining('namespace "default" holds') });
+});
+
+test('a pod whose placement would stop the scheduler, and the server with it, is refused', async () => {
+  const { pods, placements } = server.client;
+  const tooMany = { code: 'INVALID_ARGUMENT', message: expect.stringContaining('terms of podAffinity and podAntiAffinity') };
+  await expect(pods.create(pod('apart', apart(129)))).rejects.toMatchObject(tooMany);
+  const keys = Array.from({ length: 3_000 }, (_, i) => ({
+    maxSkew: 1,
+    topologyKey: `k${i}`,
+    whenUnsatisfiable: 'ScheduleAnyway',
+  }));
+  const spread = pod('spread', { topologySpreadConstraints: keys });
+  const tooWide = { code: 'INVALID_ARGUMENT', message: expect.stringContaining('topologySpreadConstraints: too many') };
+  await expect(pods.create(spread)).rejects.toMatchObject(tooWide);
+  await expect(placements.simulate({ pods: [spread] })).rejects.toMatchObject(tooWide);
 });

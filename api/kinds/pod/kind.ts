@@ -8,6 +8,7 @@ import { podLifecycle } from './lifecycle.ts';
 import { checkMergedLabelKeys } from './match-label-keys.ts';
 import { podRepeats } from './repeats.ts';
 import { podResize } from './resize.ts';
+import { checkSchedulingBounds } from './scheduling-bounds.ts';
 import { checkMirror } from './static-pods.ts';
 import { checkNoPodLimits, podWarnings, validatePod } from './validate.ts';
 import { validatePodStatusUpdate, validatePodUpdate } from './validate-update.ts';
@@ -34,6 +35,7 @@ export const pod = defineKind<Pod>()({
     ...checkMergedLabelKeys(object),
     ...checkMirror(object),
     ...checkNoPodLimits(object),
+    ...checkSchedulingBounds(object),
   ],
   validateUpdate: validatePodUpdate,
   validateStatusUpdate: validatePodStatusUpdate,
