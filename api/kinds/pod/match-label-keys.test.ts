@@ -72,3 +72,18 @@ describe('matchLabelKeys and mismatchLabelKeys', () => {
     expect(broken(created(webOf(term))).join('\n')).toContain(violation);
   });
 });
+
+it('thousands of keys are compared with thousands of expressions without comparing each with each', () => {
+  const keys = Array.from({ length: 3_000 }, (_, at) => `k${at}`);
+  const built = webOf({ labelSelector: {}, matchLabelKeys: keys });
+  built.metadata!.labels = Object.fromEntries(keys.map((key) => [key, 'v']));
+  let reads = 0;
+  const get = (of: object, name: string): unknown => {
+    reads++;
+    return Reflect.get(of, name);
+  };
+  selectorOf(built)!.matchExpressions = keys.map((key) => new Proxy({ key, operator: 'Exists' }, { get }));
+  created(built);
+  expect(kind.validateCreate?.(built)).toHaveLength(3_000);
+  expect(reads).toBeLessThan(50_000);
+});

@@ -1,7 +1,6 @@
 import type { FieldViolation } from '../../errors/api-error.ts';
 import { invalidValue } from '../../errors/violations.ts';
 import type { LabelSelector, LabelSelectorRequirement, Pod, PodSpec } from '../../generated/types.ts';
-import { equalValues } from '../../meta/equal.ts';
 
 /** A part of a pod that chooses other pods by a selector and by the values that the pod's own labels have. */
 interface Choice {
@@ -25,7 +24,8 @@ export function mergeMatchLabelKeys({ metadata, spec }: Pod): void {
     const { labelSelector } = part;
     if (!labelSelector) continue;
     const known = labelSelector.matchExpressions ?? [];
-    const added = requirementsOf(part, metadata?.labels).filter((one) => !known.some((other) => equalValues(one, other)));
+    const said = new Set(known.map(textOf));
+    const added = requirementsOf(part, metadata?.labels).filter((one) => !said.has(textOf(one)));
     if (added.length > 0) labelSelector.matchExpressions = [...known, ...added];
   }
 }
@@ -37,8 +37,8 @@ export function mergeMatchLabelKeys({ metadata, spec }: Pod): void {
 export function checkMergedLabelKeys({ metadata, spec }: Pod): FieldViolation[] {
   const out: FieldViolation[] = [];
   for (const { at, part } of choicesOf(spec)) {
-    const merged = requirementsOf(part, metadata?.labels);
-    const others = (part.labelSelector?.matchExpressions ?? []).filter((one) => !merged.some((other) => equalValues(one, other)));
+    const merged = new Set(requirementsOf(part, metadata?.labels).map(textOf));
+    const others = (part.labelSelector?.matchExpressions ?? []).filter((one) => !merged.has(textOf(one)));
     const named = new Set([...Object.keys(part.labelSelector?.matchLabels ?? {}), ...others.map(({ key }) => key)]);
     for (const name of ['matchLabelKeys', 'mismatchLabelKeys'] as const)
       part[name]?.forEach((key, i) => {
@@ -47,6 +47,9 @@ export function checkMergedLabelKeys({ metadata, spec }: Pod): FieldViolation[] 
   }
   return out;
 }
+
+/** Requirements that say the same have the same text. There may be thousands. */
+const textOf = ({ key, operator, values = [] }: LabelSelectorRequirement): string => JSON.stringify([key, operator, values]);
 
 /** Whether a selector of the spec depends on the labels of the pod. */
 export function hasMatchLabelKeys(spec: PodSpec): boolean {
