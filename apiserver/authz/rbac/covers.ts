@@ -7,17 +7,36 @@ import { coversPath } from './rule-set.ts';
  * count as not held.
  */
 const MAX_PARTS = 10_000;
+/**
+ * The most comparisons of parts with entries of held rules for one question, a tenth of a second. A user who may write
+ * roles may hold any number of rules, and each part that is not held is compared with all of them.
+ */
+const MAX_COMPARISONS = 5_000_000;
+
+/** Held rules during one question. */
+interface Comparison {
+  readonly own: readonly PolicyRule[];
+  left: number;
+}
+
+function beginComparison(held: RuleSet, namespace: string): Comparison {
+  const own = [...(held.rules.get('') ?? []), ...(namespace === '' ? [] : (held.rules.get(namespace) ?? []))];
+  return { own, left: MAX_COMPARISONS };
+}
 
 /**
  * The rules that a user does not hold in full, in a namespace or ("") everywhere, for the check against privilege
  * escalation. Each verb on each resource is checked separately, so several held roles together may cover a rule. Pure.
  */
 export function missingRules(held: RuleSet, wanted: readonly PolicyRule[], namespace: string): PolicyRule[] {
-  const own = [...(held.rules.get('') ?? []), ...(namespace === '' ? [] : (held.rules.get(namespace) ?? []))];
+  return missingIn(beginComparison(held, namespace), wanted);
+}
+
+function missingIn(comparison: Comparison, wanted: readonly PolicyRule[]): PolicyRule[] {
   let parts = 0;
   return wanted.filter((rule) => {
     parts += partsOf(rule);
-    return parts > MAX_PARTS || !holds(own, rule);
+    return parts > MAX_PARTS || !holds(comparison, rule);
   });
 }
 
@@ -27,10 +46,11 @@ export function missingRules(held: RuleSet, wanted: readonly PolicyRule[], names
  */
 export function missingParts(held: RuleSet, rules: readonly PolicyRule[], namespace: string): PolicyRule[] {
   const found = new Map<string, PolicyRule & { readonly verbs: string[] }>();
-  const missing = missingRules(held, rules, namespace);
-  if (missing.reduce((sum, rule) => sum + partsOf(rule), 0) > MAX_PARTS) return missing;
+  const comparison = beginComparison(held, namespace);
+  const missing = missingIn(comparison, rules);
+  if (comparison.left <= 0 || missing.reduce((sum, rule) => sum + partsOf(rule), 0) > MAX_PARTS) return missing;
   for (const part of missing.flatMap(singleParts)) {
-    if (missingRules(held, [part], namespace).length === 0) continue;
+    if (holds(comparison, part)) continue;
     const { verbs = [], ...about } = part;
     const key = JSON.stringify(part.nonResourceURLs ? part : about);
     const known = found.get(key);
@@ -56,16 +76,37 @@ function partsOf({ verbs = [], apiGroups = [], resources = [], resourceNames = [
   return verbs.length * (apiGroups.length * resources.length * Math.max(resourceNames.length, 1) + nonResourceURLs.length);
 }
 
-function holds(own: readonly PolicyRule[], rule: PolicyRule): boolean {
+function holds(comparison: Comparison, rule: PolicyRule): boolean {
   const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const names = resourceNames.length > 0 ? resourceNames : [undefined];
   const resourceHeld = (verb: string): boolean =>
     apiGroups.every((group) =>
-      resources.every((resource) => names.every((name) => own.some((each) => hasPart(each, { verb, group, resource, name })))),
+      resources.every((resource) =>
+        names.every((name) => hasOne(comparison, (each) => hasPart(each, { verb, group, resource, name }))),
+      ),
     );
-  const pathHeld = (verb: string): boolean => nonResourceURLs.every((path) => own.some((each) => hasPath(each, verb, path)));
+  const pathHeld = (verb: string): boolean =>
+    nonResourceURLs.every((path) => hasOne(comparison, (each) => hasPath(each, verb, path)));
   return verbs.every((verb) => resourceHeld(verb) && pathHeld(verb));
 }
+
+/** False as well once all comparisons of the question are used. */
+function hasOne(comparison: Comparison, matches: (rule: PolicyRule) => boolean): boolean {
+  for (const each of comparison.own) {
+    if (comparison.left <= 0) return false;
+    comparison.left -= entriesOf(each);
+    if (matches(each)) return true;
+  }
+  return false;
+}
+
+const entriesOf = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): number =>
+  1 +
+  (verbs?.length ?? 0) +
+  (apiGroups?.length ?? 0) +
+  (resources?.length ?? 0) +
+  (resourceNames?.length ?? 0) +
+  (nonResourceURLs?.length ?? 0);
 
 interface Part {
   readonly verb: string;

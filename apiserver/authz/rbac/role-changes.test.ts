@@ -3,7 +3,7 @@ import type { PolicyRule } from '../../../api/generated/types.ts';
 import type { ApiObject } from '../../../api/kinds/kind.ts';
 import { createRoleWorld, rule, user } from '../../../test/fakes/role-world.ts';
 import type { Access } from '../attributes.ts';
-import { missingRules } from './covers.ts';
+import { missingParts, missingRules } from './covers.ts';
 import { RuleSet } from './rule-set.ts';
 
 const anna = { user: 'anna', groups: [] };
@@ -37,6 +37,21 @@ describe('who holds some rules', () => {
     ],
   ])('holds %s', (_, held, wanted, answer) => {
     expect(missingRules(new RuleSet(new Map([['', held]])), [wanted], 'default')).toEqual(answer ? [] : [wanted]);
+  });
+
+  it('does not hold what is beyond five million comparisons, however many rules are held and asked about', () => {
+    let compared = 0;
+    const get = (of: PolicyRule, name: string): unknown => {
+      if (name === 'apiGroups') compared++;
+      return Reflect.get(of, name);
+    };
+    const named = (name: string) => rule('get configmaps', { resourceNames: [name] });
+    const held = Array.from({ length: 5_000 }, (_, at) => new Proxy(named(`held-${at}`), { get }));
+    const set = new RuleSet(new Map([['default', held]]));
+    const wanted = Array.from({ length: 5_000 }, (_, at) => named(`wanted-${at}`));
+    expect(missingParts(set, [...wanted, named('held-1')], 'default').length).toBeGreaterThan(5_000);
+    expect(compared).toBeLessThan(3_000_000);
+    expect(missingRules(set, [named('held-1'), named('held-4999'), named('wanted-1')], 'default')).toEqual([named('wanted-1')]);
   });
 
   it('in a namespace does not hold them elsewhere', () => {
