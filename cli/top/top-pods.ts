@@ -31,13 +31,14 @@ interface Measured {
  * the reports of their nodes by uid, so that a pod of the same name that is gone counts for nothing. Pure.
  */
 export function computeTopPods(pods: readonly Pod[], metrics: readonly NodeMetrics[], options: TopPodsOptions): TopTable {
-  const byUid = new Map<string | undefined, PodMetrics>();
-  for (const node of metrics) for (const pod of node.pods ?? []) byUid.set(pod.uid, pod);
+  const byUid = new Map<string, PodMetrics>();
+  for (const { metadata, pods: reported = [] } of metrics)
+    for (const pod of reported) byUid.set(`${metadata?.name} ${pod.uid}`, pod);
   const measured: Measured[] = [];
   const warnings = staleNodes(pods, metrics, options.nowMs);
   for (const pod of pods) {
-    // Of a static pod its node knows another uid than its mirror has.
-    const found = byUid.get(mirroredUid(pod) ?? pod.metadata?.uid);
+    // A node tells of its own pods alone. Of a static pod it knows another uid than the mirror has.
+    const found = byUid.get(`${pod.spec?.nodeName} ${mirroredUid(pod) ?? pod.metadata?.uid}`);
     if (found?.containers?.length) measured.push({ pod, key: objectKey(pod), containers: found.containers });
     else if (runs(pod))
       warnings.push(`pod "${pod.metadata?.name}" runs, but its node has not reported what it uses yet (it does so every 15 s)`);

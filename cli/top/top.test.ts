@@ -75,6 +75,8 @@ describe('top pods', () => {
       { uid: 'uid-db', name: 'db', containers: [used('main', '250m', '128Mi')] },
       { uid: 'uid-of-another-web', name: 'web', containers: [used('main', '4', '1Gi')] },
     ]),
+    // Of pods that are not on it a node tells nothing.
+    report('n2', '1', '1Gi', 5, [{ uid: 'uid-web', name: 'web', containers: [used('main', '64', '64Gi')] }]),
   ];
   const print = (options = {}) => {
     const { headings, rows } = computeTopPods(pods, metrics, { nowMs, ...options });

@@ -4,7 +4,7 @@ import { request } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 
-// What of Kubernetes' HTTP API is an action or a computed answer: reviews, evictions, tokens, deletions, metrics.
+// What of Kubernetes' HTTP API is an action or a computed answer: reviews, evictions, tokens, deletions.
 let server: RunningServer;
 
 beforeAll(async () => {
@@ -313,86 +313,5 @@ describe('a deletion', () => {
     const finalized = await ask('PUT', `${at}/finalize`, { ...json, spec: { finalizers: [] } });
     expect(finalized).toMatchObject({ code: 200, json: { kind: 'Namespace', metadata: { name: 'ending' } } });
     expect((await ask('GET', at)).code).toBe(404);
-  });
-});
-
-describe('metrics.k8s.io', () => {
-  const at = '/apis/metrics.k8s.io/v1beta1';
-  const time = '2026-01-02T03:04:05Z';
-
-  beforeAll(async () => {
-    await post('/api/v1/nodes', nodeOf('measured'));
-    const { uid } = (await post(`${inDefault}/pods`, podOf('measured'))).json.metadata;
-    await post(`${inDefault}/pods/measured/binding`, {
-      metadata: { name: 'measured' },
-      target: { kind: 'Node', name: 'measured' },
-    });
-    const containers = [{ name: 'main', usage: { cpu: '1500u', memory: '2Mi' } }];
-    const metrics = { apiVersion: 'metrics.k8s.io/v1beta1', kind: 'NodeMetrics', metadata: { name: 'measured' } };
-    const usage = { cpu: '250m', memory: '1000000' };
-    const pods = [{ namespace: 'default', name: 'measured', uid, containers }, ...(await Promise.all(unmeasured.map(podWith)))];
-    await post(`${at}/nodemetrics`, { ...metrics, timestamp: time, window: '14.5s', usage, pods });
-  });
-
-  const unmeasured = [
-    { name: 'nothing-runs', containers: [] },
-    { name: 'measured-once', containers: [{ name: 'main', usage: { memory: '2Mi' } }] },
-    {
-      name: 'half-measured',
-      containers: [
-        { name: 'main', usage: { cpu: '1', memory: '2Mi' } },
-        { name: 'side', usage: {} },
-      ],
-    },
-  ];
-
-  async function podWith({ name, containers }: (typeof unmeasured)[number]) {
-    const { uid } = (await post(`${inDefault}/pods`, podOf(name))).json.metadata;
-    const target = { kind: 'Node', name: 'measured' };
-    await post(`${inDefault}/pods/${name}/binding`, { metadata: { name }, target });
-    return { namespace: 'default', name, uid, containers };
-  }
-
-  it('has nodes, with their labels, in the units of metrics-server', async () => {
-    const { json } = await ask('GET', `${at}/nodes/measured`);
-    expect(json).toEqual({
-      ...{ kind: 'NodeMetrics', apiVersion: 'metrics.k8s.io/v1beta1' },
-      metadata: { name: 'measured', labels: { zone: 'a' }, creationTimestamp: time },
-      ...{ timestamp: time, window: '14.5s', usage: { cpu: '250m', memory: '977Ki' } },
-    });
-    expect((await ask('GET', `${at}/nodes?labelSelector=zone%3Db`)).json.items).toEqual([]);
-  });
-
-  it('has no node that was measured once', async () => {
-    await post('/api/v1/nodes', nodeOf('measured-once'));
-    const once = { apiVersion: 'metrics.k8s.io/v1beta1', kind: 'NodeMetrics', metadata: { name: 'measured-once' } };
-    await post(`${at}/nodemetrics`, { ...once, timestamp: time, window: '0s', usage: { memory: '1000000' } });
-    const { json } = await ask('GET', `${at}/nodes`);
-    expect(json.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toEqual(['measured']);
-    expect((await ask('GET', `${at}/nodes/measured-once`)).code).toBe(404);
-  });
-
-  it('has pods, one, of a namespace and by labels', async () => {
-    const containers = [{ name: 'main', usage: { cpu: '1500000n', memory: '2048Ki' } }];
-    const { json } = await ask('GET', `${at}/namespaces/default/pods/measured`);
-    expect(json).toMatchObject({ kind: 'PodMetrics', metadata: { name: 'measured', namespace: 'default' }, containers });
-    const list = await ask('GET', `${at}/pods?labelSelector=app%3Dmeasured`);
-    expect(list.json).toMatchObject({ kind: 'PodMetricsList', items: [{ containers }] });
-    expect((await ask('GET', `${at}/namespaces/kube-system/pods`)).json.items).toEqual([]);
-  });
-
-  it('has no pod whose containers were not all measured', async () => {
-    const { json } = await ask('GET', `${at}/namespaces/default/pods`);
-    expect(json.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toEqual(['measured']);
-  });
-
-  type Refused = [what: string, method: string, path: string, headers: Record<string, string>, code: number];
-  it.each<Refused>([
-    ...unmeasured.map(({ name }): Refused => [`of the pod ${name}`, 'GET', `${at}/namespaces/default/pods/${name}`, {}, 404]),
-    ['of a pod that is not there', 'GET', `${at}/namespaces/default/pods/absent`, {}, 404],
-    ['that is written', 'DELETE', `${at}/nodes/measured`, {}, 405],
-    ['of a user without rights', 'GET', `${at}/nodes`, { 'impersonate-user': 'bob' }, 403],
-  ])('%s is refused', async (_, method, path, headers, code) => {
-    expect((await ask(method, path, undefined, headers)).code).toBe(code);
   });
 });

@@ -1,5 +1,6 @@
 import { notFound } from '../../../api/errors/index.ts';
 import type { Duration, Node, NodeMetrics, Pod, PodMetrics, Quantity, Timestamp } from '../../../api/generated/types.ts';
+import { mirroredUid } from '../../../api/kinds/pod/static-pods.ts';
 import { parseFieldSelector } from '../../../api/meta/fields.ts';
 import { parseLabelSelector } from '../../../api/meta/labels.ts';
 import { parseQuantity, quantityValue } from '../../../api/meta/quantity.ts';
@@ -41,7 +42,7 @@ export function nodeMetrics({ nodes, measured }: MetricsStores, name: string): o
 export function podMetrics({ pods, measured }: MetricsStores, namespace: string, name: string): object {
   const pod = read<Pod>(pods, namespace, name);
   const metrics = read<NodeMetrics>(measured, '', pod?.spec?.nodeName ?? '');
-  const own = metrics?.pods?.find(({ uid }) => uid === pod?.metadata?.uid);
+  const own = pod && metrics?.pods?.find(({ uid }) => uid === measuredUid(pod));
   if (!pod || !metrics || !own || !isMeasured(own)) throw notFound({ kind: 'PodMetrics', namespace, name });
   return { kind: 'PodMetrics', apiVersion, ...podItem(metrics, own, pod) };
 }
@@ -55,17 +56,25 @@ export function nodeMetricsList({ nodes, measured }: MetricsStores, wish: Metric
 }
 
 export function podMetricsList({ pods, measured }: MetricsStores, wish: MetricsWish): object {
-  const items = allOf<NodeMetrics>(measured).flatMap((metrics) =>
-    (metrics.pods ?? []).flatMap((own) => {
-      if ((wish.namespace !== '' && own.namespace !== wish.namespace) || !isMeasured(own)) return [];
+  const items = allOf<NodeMetrics>(measured).flatMap((metrics) => {
+    const node = metrics.metadata?.name;
+    const seen = new Set<string | undefined>();
+    return (metrics.pods ?? []).flatMap((own) => {
+      if ((wish.namespace !== '' && own.namespace !== wish.namespace) || seen.has(own.uid) || !isMeasured(own)) return [];
       const pod = read<Pod>(pods, own.namespace ?? '', own.name ?? '');
-      return pod && pod.metadata?.uid === own.uid ? [podItem(metrics, own, pod)] : [];
-    }),
-  );
+      // A node tells of its own pods alone.
+      if (!pod || measuredUid(pod) !== own.uid || pod.spec?.nodeName !== node) return [];
+      seen.add(own.uid);
+      return [podItem(metrics, own, pod)];
+    });
+  });
   const placeOf = ({ metadata: { namespace = '', name = '' } }: Measured): string => `${namespace}/${name}`;
   items.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
   return { kind: 'PodMetricsList', apiVersion, metadata: {}, items: selected(items, wish) };
 }
+
+/** Of a static pod its node knows another uid than its mirror has. */
+const measuredUid = (pod: Pod): string | undefined => mirroredUid(pod) ?? pod.metadata?.uid;
 
 /**
  * Whether each running container of a pod has its figures, processor time only from the second measurement on. As with
