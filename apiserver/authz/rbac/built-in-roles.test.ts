@@ -46,6 +46,11 @@ describe('the built-in roles', () => {
     ['edit', 'deletecollection', 'apps', 'daemonsets', true],
     ['edit', 'update', 'apps', 'deployments/status', false],
     ['edit', 'create', 'apps', 'controllerrevisions', false],
+    ['edit', 'delete', '', 'events', true],
+    // Roles of runners name them, and only what a namespace's administrator may do goes into a role.
+    ['edit', 'get', '', 'pods/exec', true],
+    ['edit', 'deletecollection', '', 'pods/attach', true],
+    ['admin', 'patch', '', 'pods/portforward', true],
     // Admission rules from before there were debug containers do not see them.
     ['edit', 'patch', '', 'pods/ephemeralcontainers', false],
     ['admin', 'update', '', 'pods/ephemeralcontainers', false],

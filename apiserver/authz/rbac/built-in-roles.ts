@@ -68,16 +68,15 @@ const viewRules: PolicyRule[] = [
 ];
 
 const editRules: PolicyRule[] = [
-  rule([...READ, ...WRITE], CORE, 'secrets', 'pods/proxy', 'services/proxy'),
-  rule(WRITE, CORE, 'pods', 'configmaps', 'persistentvolumeclaims', 'serviceaccounts', 'services'),
+  rule([...READ, ...WRITE], CORE, 'secrets', 'pods/attach', 'pods/exec', 'pods/portforward', 'pods/proxy', 'services/proxy'),
+  rule(WRITE, CORE, 'pods', 'configmaps', 'events', 'persistentvolumeclaims', 'serviceaccounts', 'services'),
   rule(WRITE, CORE, 'replicationcontrollers', 'replicationcontrollers/scale'),
   rule(WRITE, APPS, 'daemonsets', ...scalable),
   rule(WRITE, 'batch', 'jobs', 'cronjobs'),
   rule(WRITE, 'autoscaling', 'horizontalpodautoscalers'),
   rule(WRITE, NETWORKING, 'ingresses', 'networkpolicies'),
-  rule(['create'], CORE, 'pods/attach', 'pods/exec', 'pods/portforward', 'pods/eviction', 'serviceaccounts/token'),
+  rule(['create'], CORE, 'pods/eviction', 'serviceaccounts/token'),
   rule(['update', 'patch'], CORE, 'pods/resize'),
-  rule(['create', 'update', 'patch'], CORE, 'events'),
   rule(['impersonate'], CORE, 'serviceaccounts'),
   rule(WRITE, 'policy', 'poddisruptionbudgets'),
   rule([...READ, ...WRITE], 'coordination.k8s.io', 'leases'),
