@@ -1,5 +1,5 @@
 import type { Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod } from '../../api/generated/types.ts';
-import { compileNodeSelector } from '../../api/kinds/node/selector.ts';
+import { compileNodeSelector, labelOf } from '../../api/kinds/node/selector.ts';
 
 /**
  * What a pod's node selector and required node affinity ask for and the node does not have, and what it has instead.
@@ -20,7 +20,7 @@ export function explainSelectorMismatch({ nodeSelectorTerms = [] }: NodeSelector
 
 function wordMismatch(wanted: string, keys: readonly string[], node: Node): string {
   const has = [...new Set(keys)].map((key) => {
-    const value = key === 'metadata.name' ? node.metadata?.name : node.metadata?.labels?.[key];
+    const value = key === 'metadata.name' ? node.metadata?.name : labelOf(key, node);
     return value === undefined ? `no ${key}` : `${key}=${value}`;
   });
   return has.length > 0 ? `needs ${wanted}; the node has ${has.join(', ')}` : `needs ${wanted}`;

@@ -37,6 +37,9 @@ describe('NodeAffinity', () => {
     ['disk', 'Gt', ['1'], false],
     ['zone', 'Lt', ['1'], false],
     ['disk', 'Like', ['s'], false],
+    // What every object has is no label.
+    ['constructor', 'Exists', [], false],
+    ['toString', 'DoesNotExist', [], true],
   ])('judges the expression %s %s %j: %s', (key, operator, values, matches) => {
     const term = { matchExpressions: [{ key, operator, values }] };
     expect(judge(nodeAffinity, { pod: requiring(term).build(), nodes: [ssd4] }).filter.n).toBe(matches ? 'passes' : rejected);

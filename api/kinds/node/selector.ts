@@ -11,7 +11,7 @@ export function compileNodeSelector(selector: NodeSelector): NodePredicate {
 /** True when every requirement holds; a term without requirements matches nothing. */
 export function compileTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): NodePredicate {
   const requirements = [
-    ...matchExpressions.map((requirement) => compileRequirement(requirement, (key, node) => node.metadata?.labels?.[key])),
+    ...matchExpressions.map((requirement) => compileRequirement(requirement, labelOf)),
     ...matchFields.map((requirement) => compileRequirement(requirement, fieldOf)),
   ];
   if (requirements.length === 0) return () => false;
@@ -32,6 +32,12 @@ export function requiredNodes({ spec }: Pod): NodePredicate | undefined {
 export function compileLabels(labels: Readonly<Record<string, string>>): NodePredicate {
   const wanted = Object.entries(labels);
   return (node) => wanted.every(([key, value]) => node.metadata?.labels?.[key] === value);
+}
+
+/** A label may have the name of a method of all objects: "constructor". */
+export function labelOf(key: string, { metadata }: Node): string | undefined {
+  const labels = metadata?.labels;
+  return labels && Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
 type Lookup = (key: string, node: Node) => string | undefined;
