@@ -3,7 +3,7 @@ import { isConflict, isNotFound } from '../api/errors/index.ts';
 import type { Clock, Logger } from '../client/index.ts';
 import type { Cache } from './cache/cache.ts';
 import { createNodeTable } from './cache/node-table.ts';
-import type { Diagnosis, Verdict } from './framework/diagnosis.ts';
+import { type Diagnosis, type Verdict, wordRejection } from './framework/diagnosis.ts';
 import type { Participant } from './framework/judge.ts';
 import { bindPlacement, type Reservation, reserveAll } from './framework/placement-phase.ts';
 import type { Attempt, MakeRoom, Placement, Undo } from './framework/plugin.ts';
@@ -193,7 +193,7 @@ class SchedulingLoop implements Scheduler {
     this.#metered(item).unschedulable.inc();
     this.#options.reporter.notBound(item.pod, {
       reason: 'Unschedulable',
-      message: `node "${nodeName}" was refused: ${rejection.reason}`,
+      message: `node "${nodeName}" was refused: ${wordRejection(rejection)}`,
     });
     this.#options.queue.park(item, [{ plugin, rejection }]);
   }

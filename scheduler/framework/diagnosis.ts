@@ -20,7 +20,7 @@ export interface Diagnosis extends Verdicts {
 /** The whole pod was turned away before any node was looked at. */
 export function diagnosePod(nodes: NodeTable, verdict: Verdict): Diagnosis {
   return {
-    message: `0/${nodes.count} nodes are available: ${verdict.rejection.reason}.`,
+    message: `0/${nodes.count} nodes are available: ${wordRejection(verdict.rejection)}.`,
     verdicts: [verdict],
     rejectionOf: () => verdict.rejection,
     pluginOf: () => verdict.plugin,
@@ -51,7 +51,7 @@ export function diagnoseNodes(
   const distinct = new Map<Rejection, string>();
   for (const [row, rejection] of rejections.entries()) {
     if (!rejection) continue;
-    counts.set(rejection.reason, (counts.get(rejection.reason) ?? 0) + 1);
+    for (const reason of reasonsOf(rejection)) counts.set(reason, (counts.get(reason) ?? 0) + 1);
     distinct.set(rejection, plugins[row] ?? '');
   }
   return {
@@ -61,6 +61,11 @@ export function diagnoseNodes(
     pluginOf: (row) => plugins[row],
   };
 }
+
+export const reasonsOf = ({ reason, also = [] }: Rejection): readonly string[] => [reason, ...also];
+
+/** "insufficient cpu, insufficient memory". */
+export const wordRejection = (rejection: Rejection): string => reasonsOf(rejection).join(', ');
 
 export function verdictsOf(rejections: ReadonlyMap<Rejection, string>): Verdict[] {
   return [...rejections].map(([rejection, plugin]) => ({ plugin, rejection }));

@@ -2,7 +2,7 @@ import type { Pod } from '../../api/generated/types.ts';
 import type { Profile } from '../profile.ts';
 import { type Audience, everyone, wordFirstPod } from './audience.ts';
 import { rejectionBeside } from './beside-nominated.ts';
-import { diagnoseNodes, diagnoseNoNodes, type Verdict } from './diagnosis.ts';
+import { diagnoseNodes, diagnoseNoNodes, type Verdict, wordRejection } from './diagnosis.ts';
 import { type Participant, scoreOne } from './judge.ts';
 import type { Attempt, ClusterEventKind, Rejection } from './plugin.ts';
 import { guard } from './plugin-fault.ts';
@@ -50,7 +50,7 @@ export function judgeAll(profile: Profile, attempt: Attempt, audience: Audience 
   const { nodes } = attempt;
   const prepared = prepareAll(profile, attempt);
   if (!Array.isArray(prepared)) {
-    const obstacles = prepared.verdicts.map(({ plugin, rejection }) => ({ plugin, rejection, detail: rejection.reason }));
+    const obstacles = prepared.verdicts.map(({ plugin, rejection }) => ({ plugin, rejection, detail: wordRejection(rejection) }));
     const opinions = nodes.names.map((nodeName) => ({ nodeName, obstacles, scores: [], total: 0 }));
     return { opinions, best: [], fitting: 0, message: prepared.message, ofPod: obstacles[0]!.detail };
   }
@@ -106,7 +106,7 @@ function obstaclesOf(participants: readonly Participant[], asked: Asked): NodeOb
     const rejection = guard(plugin, 'filter', () => plugin.filter!(state, nodes, row));
     if (rejection === undefined) return obstacleBeside(participant, asked);
     const explain = () => (audience.seesNodes ? plugin.explain?.(state, nodes, row, audience) : undefined);
-    const detail = guard(plugin, 'explain', explain) ?? rejection.reason;
+    const detail = guard(plugin, 'explain', explain) ?? wordRejection(rejection);
     return [{ plugin: plugin.name, rejection, detail }];
   });
 }
@@ -121,7 +121,7 @@ function obstacleBeside(participant: Participant, { attempt: { nodes }, row, aud
     {
       plugin: plugin.name,
       rejection,
-      detail: `${rejection.reason}, once ${wordFirstPod(keys.sort(), audience)} is there, for which room is being made`,
+      detail: `${wordRejection(rejection)}, once ${wordFirstPod(keys.sort(), audience)} is there, for which room is being made`,
     },
   ];
 }

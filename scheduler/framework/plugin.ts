@@ -157,6 +157,8 @@ export interface Rejection {
    * Equal texts are counted together.
    */
   readonly reason: string;
+  /** What the node lacks besides, in the same words; each is counted as a reason of its own. */
+  readonly also?: readonly string[];
   /** `unresolvable` when taking other pods off the node cannot help: preemption does not look at it. */
   readonly code: 'unschedulable' | 'unresolvable';
   /** Which events could make it untrue. A pod waits until one of those named by its rejections happens. */

@@ -28,6 +28,7 @@ function decide(plugins: readonly AnyPlugin[], options: DecideOptions = {}) {
 }
 
 const full = unschedulable('insufficient memory', ['pod/removed']);
+const fullTwice = { ...unschedulable('insufficient cpu', ['pod/removed']), also: [full.reason] };
 const tainted = unresolvable('node(s) had untolerated taint {k: v}', ['node/taints']);
 const rejecting = (name: string, rejected: readonly string[], rejection = full) =>
   definePlugin({ name, filter: (_, nodes, row) => (rejected.includes(nodes.names[row]!) ? rejection : undefined) });
@@ -46,6 +47,11 @@ describe('runner', () => {
   it('counts the first rejection of each node and words them, most frequent first', () => {
     const decision = decide([rejecting('Taint', ['n4', 'n5'], tainted), rejecting('Fit', ['n1', 'n2', 'n3', 'n4'])]);
     expect(messageOf(decision)).toBe('0/5 nodes are available: 3 insufficient memory, 2 node(s) had untolerated taint {k: v}.');
+  });
+
+  it('counts every reason that one rejection of a node names', () => {
+    const decision = decide([rejecting('Fit', ['n4', 'n5'], fullTwice), rejecting('Memory', names)]);
+    expect(messageOf(decision)).toBe('0/5 nodes are available: 5 insufficient memory, 2 insufficient cpu.');
   });
 
   it('tells for every node which plugin rejected it and why, and what the pod waits for', () => {

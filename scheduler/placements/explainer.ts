@@ -15,6 +15,7 @@ import { timestamp } from '../../api/meta/time.ts';
 import type { Cache } from '../cache/cache.ts';
 import { createNodeTable, type NodeTable } from '../cache/node-table.ts';
 import { type Audience, wordPods } from '../framework/audience.ts';
+import { wordRejection } from '../framework/diagnosis.ts';
 import { type Judgement, judgeAll, type NodeOpinion, remedies, wakers } from '../framework/judgement.ts';
 import type { Attempt, MakeRoom } from '../framework/plugin.ts';
 import { type PodInfo, podInfo } from '../framework/pod-info.ts';
@@ -248,7 +249,7 @@ function nodeJudgement({ nodeName, obstacles, scores, total }: NodeOpinion): Nod
     nodeName,
     obstacles: obstacles.map(({ plugin, rejection, detail }) => {
       const preemptible = isPreemptible(rejection);
-      return { plugin, reason: rejection.reason, detail, preemptible };
+      return { plugin, reason: wordRejection(rejection), detail, preemptible };
     }),
     scores: scores.map((score) => ({ ...score })),
     total,

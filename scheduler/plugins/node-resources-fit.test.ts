@@ -24,6 +24,22 @@ describe('NodeResourcesFit', () => {
     expect([judged.filter.n, judged.why.n]).toEqual([reason, why]);
   });
 
+  it.each([
+    [{ cpu: '2', memory: '4Gi' }, ['insufficient memory'], 'unschedulable'],
+    [
+      { cpu: '2', memory: '4Gi', 'example.com/gpu': '2' },
+      ['insufficient memory', 'insufficient example.com/gpu'],
+      'unschedulable',
+    ],
+    [{ cpu: '2', memory: '9Gi' }, ['insufficient memory'], 'unresolvable'],
+    [{ cpu: '5', memory: '4Gi' }, ['insufficient memory'], 'unresolvable'],
+  ])('tells everything that is short for %j, as Kubernetes does, and whether eviction helps', (requests, also, code) => {
+    const judged = judge(nodeResourcesFit(), { pod: pod('p').requests(requests).build(), nodes: [half], pods: [taken] });
+    expect([judged.filter.n, judged.also.n, judged.codes.n]).toEqual(['insufficient cpu', also, code]);
+    const bigger = ['node/added', 'node/resources'];
+    expect(judged.wakeOn.n).toEqual(code === 'unresolvable' ? bigger : [...bigger, 'pod/removed', 'pod/shrunk']);
+  });
+
   it('says that preemption cannot help when the node would be too small empty', () => {
     const code = (cpu: string) =>
       judge(nodeResourcesFit(), { pod: pod('p').requests({ cpu }).build(), nodes: [half], pods: [taken] }).codes.n;

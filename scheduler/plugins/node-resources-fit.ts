@@ -73,11 +73,15 @@ export function nodeResourcesFit(given: NodeResourcesFitArguments = {}): Plugin<
       return proceed({ demands, scored }, { shape });
     },
     filter({ demands }, _, row) {
+      let found: Rejection | undefined;
       for (let i = 0; i < demands.length; i++) {
         const demand = demands[i]!;
-        if (!isMet(demand, row)) return demand.amount <= demand.allocatable[row]! ? demand.full : demand.tooSmall;
+        if (isMet(demand, row)) continue;
+        const next = demand.amount <= demand.allocatable[row]! ? demand.full : demand.tooSmall;
+        found = found ? both(found, next) : next;
+        if (found.also?.length === mostTold - 1) break;
       }
-      return undefined;
+      return found;
     },
     filterRows({ demands }, _, rows) {
       let left = rows.length;
@@ -125,6 +129,21 @@ function rejectionsFor(resource: string): Pick<Demand, 'full' | 'tooSmall'> {
   return { full: unschedulable(reason, moreRoom), tooSmall: unresolvable(reason, biggerNode) };
 }
 for (const resource of ['pods', 'cpu', 'memory', 'ephemeral-storage']) rejections.set(resource, rejectionsFor(resource));
+
+/** So many of what a node lacks are told. */
+const mostTold = 8;
+const joined = new WeakMap<Rejection, WeakMap<Rejection, Rejection>>();
+
+/** Of a node that lacks more than one. If it is too small for either when empty, evicting pods does not help. */
+function both(a: Rejection, b: Rejection): Rejection {
+  const known = joined.get(a)?.get(b);
+  if (known) return known;
+  const { code, wakeOn } = b.code === 'unresolvable' ? b : a;
+  const rejection: Rejection = { kind: 'reject', reason: a.reason, also: [...(a.also ?? []), b.reason], code, wakeOn };
+  const others = joined.get(a) ?? new WeakMap<Rejection, Rejection>();
+  joined.set(a, others.set(b, rejection));
+  return rejection;
+}
 
 const ownResources: ReadonlySet<string> = new Set(rejections.keys());
 const none = new Float64Array(0);

@@ -1,6 +1,7 @@
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
 import { createLru } from '../../api/meta/lru.ts';
 import type { NodeTable } from '../cache/node-table.ts';
+import { reasonsOf } from '../framework/diagnosis.ts';
 import type { Attempt, Rejection, Trial, Verdicts } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import type { Budgets } from './budgets.ts';
@@ -67,7 +68,7 @@ export function createCandidateSearch(): CandidateSearch {
           if (remembered !== undefined) return remembered ?? undefined;
           const found = find(row);
           for (const [rejection, plugin] of trial.rejections)
-            rejections.set(`${plugin}\n${rejection.reason}`, [rejection, plugin]);
+            rejections.set([plugin, ...reasonsOf(rejection)].join('\n'), [rejection, plugin]);
           rows[row] = found ?? null;
           return found;
         },

@@ -7,6 +7,8 @@ import { type Namespaces, nodeTable } from './node-table.ts';
 export interface Judged {
   /** What the filter says of each node by name: the reason, or "passes". */
   readonly filter: Readonly<Record<string, string>>;
+  /** What each rejection says besides. */
+  readonly also: Readonly<Record<string, readonly string[]>>;
   /** The explanation of each rejection. */
   readonly why: Readonly<Record<string, string>>;
   /** The normalised score of each node by name; empty when the plugin does not score this pod. */
@@ -57,6 +59,7 @@ export function judge(plugin: AnyPlugin, scene: Scene): Judged {
   const byName = <T>(values: Iterable<T>) => Object.fromEntries([...values].map((value, row) => [table.names[row]!, value]));
   return {
     filter: byName(rejections.map((rejection) => rejection?.reason ?? 'passes')),
+    also: byName(rejections.map((rejection) => rejection?.also ?? [])),
     codes: byName(rejections.map((rejection) => rejection?.code ?? '')),
     wakeOn: byName(rejections.map((rejection) => rejection?.wakeOn ?? [])),
     why: byName(rejections.map((rejection, row) => (rejection ? (plugin.explain?.(state, table, row, everyone) ?? '') : ''))),
