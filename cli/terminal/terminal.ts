@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import type { AttachStream } from '../../client/index.ts';
 import { writeAll } from '../logs/log-output.ts';
 import { ExitWith } from '../program/failure.ts';
@@ -44,6 +45,7 @@ export async function joinTerminal(stream: AttachStream, { stdin, tty }: Termina
   try {
     if (tty) {
       process.stdin.setRawMode(true);
+      passOutputOn();
       process.stdout.on('resize', resize);
       resize();
     }
@@ -61,6 +63,15 @@ export async function joinTerminal(stream: AttachStream, { stdin, tty }: Termina
     process.stdin.destroy();
     stream.close();
   }
+}
+
+/**
+ * The terminal of the process turns "\n" into "\r\n" where its programs want that. Node's raw mode leaves the same on in
+ * this one, which would show "\r\r\n", and send the cursor of a full-screen program to the first column. Where there is
+ * no stty, it stays so. setRawMode(false) brings back all settings.
+ */
+function passOutputOn(): void {
+  spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
 }
 
 async function pumpInput(stream: AttachStream): Promise<void> {

@@ -9,6 +9,8 @@ export interface Terminal {
   type(text: string): void;
   /** All that has been on the screen, without carriage returns. */
   screen(): string;
+  /** The same with them. */
+  raw(): string;
   /** Waits until the screen shows this behind what was waited for before; returns what is new. */
   until(pattern: RegExp | string): Promise<string>;
   resize(columns: number, rows: number): Promise<void>;
@@ -25,12 +27,17 @@ export async function openTerminal(berth: Installation): Promise<Terminal> {
     stdio: 'pipe',
   });
   let output = '';
+  let raw = '';
   let seen = 0;
-  child.stdout?.on('data', (data: Buffer) => (output += data.toString('utf8').replaceAll('\r', '')));
+  child.stdout?.on('data', (data: Buffer) => {
+    raw += data.toString('utf8');
+    output += data.toString('utf8').replaceAll('\r', '');
+  });
   child.stdin?.on('error', () => undefined);
   const terminal: Terminal = {
     type: (text) => void child.stdin?.write(text),
     screen: () => output,
+    raw: () => raw,
     until: (pattern) =>
       eventually(`${String(pattern)} on the screen`, async () => {
         const news = output.slice(seen);

@@ -87,6 +87,15 @@ describe('exec -it', () => {
     expect(after).toBe(before);
   });
 
+  it("shows what the program writes as it is, with one carriage return of its terminal's, or none", async () => {
+    const end = await start(`exec -it two -c app -- sh -c 'echo tidy; stty -opost; echo "bare"; echo over'`);
+    await terminal.until('over\n');
+    const { code, before, after } = await end();
+    expect(code).toBe(0);
+    expect(after).toBe(before);
+    expect(terminal.raw()).toMatch(/[^\r]tidy\r\nbare\nover\n/);
+  });
+
   it('passes every key on at once: Ctrl-P is not swallowed', async () => {
     const end = await start(
       "exec -it two -c app -- sh -c 'stty raw -echo; echo ready; dd bs=1 count=3 2>/dev/null | od -c; exit 0'",
