@@ -19,7 +19,10 @@ export function registerWhy(program: Command): void {
       'Show why a workload is not up, a service has no endpoints, a pod is on its node or pending, or the last placements',
     )
     .usage('pod/NAME | TYPE/NAME | --last')
-    .argument('[type...]', 'pod/NAME, or service, deployment, replicaset, statefulset, daemonset, job or cronjob with its name')
+    .argument(
+      '[type...]',
+      'pod/NAME, or service, deployment, replicaset, statefulset, daemonset, job, cronjob or hpa with its name',
+    )
     .option('--all', 'every node (at most 10,000), not only the first 20 of each kind; of workloads every pod')
     .option('--last [n]', 'instead: the last n placements (20)', parseCount)
     .option('--scheduler <name>', 'with --last: only the placements of this scheduler')

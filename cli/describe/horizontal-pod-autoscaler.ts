@@ -14,11 +14,7 @@ export const describeHorizontalPodAutoscaler: Describer =
     const target = tree(object, 'spec', 'scaleTargetRef');
     lines.field('Reference', `${text(target, 'kind')}/${text(target, 'name')}`);
     lines.field('Metrics', '( current / target )');
-    const current = list(object, 'status', 'currentMetrics');
-    for (const [at, metric] of list(object, 'spec', 'metrics').entries()) {
-      const { name, values } = metricText(metric, current[at] ?? {});
-      lines.field(`  ${name}`, values);
-    }
+    for (const { name, values } of metricTexts(object)) lines.field(`  ${name}`, values);
     lines.field('Min replicas', text(object, 'spec', 'minReplicas') || '<unset>');
     lines.field('Max replicas', number(object, 'spec', 'maxReplicas'));
     writeBehavior(tree(object, 'spec', 'behavior'), lines);
@@ -27,8 +23,20 @@ export const describeHorizontalPodAutoscaler: Describer =
     if (list(object, 'status', 'conditions').length > 0) writeConditions(object, lines);
   };
 
+interface MetricText {
+  readonly name: string;
+  /** "12% (30m) / 80%". */
+  readonly values: string;
+}
+
+/** What it scales by, and what its controller found last. */
+export function metricTexts(object: Tree): MetricText[] {
+  const current = list(object, 'status', 'currentMetrics');
+  return list(object, 'spec', 'metrics').map((metric, at) => metricText(metric, current[at] ?? {}));
+}
+
 /** "resource cpu on pods  (as a percentage of request)": what it is now, and should be. */
-function metricText(metric: Tree, status: Tree): { readonly name: string; readonly values: string } {
+function metricText(metric: Tree, status: Tree): MetricText {
   const type = text(metric, 'type');
   const key = type.charAt(0).toLowerCase() + type.slice(1);
   const [spec, now] = [tree(metric, key), tree(status, key, 'current')];

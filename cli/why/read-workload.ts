@@ -16,11 +16,12 @@ import { type OwnedPods, readOwnedPods } from '../workload/owned-pods.ts';
 import { readEventsOf } from '../workload/read-troubles.ts';
 import { explainTroubles } from '../workload/trouble-tails.ts';
 import { groupTroubles, type Trouble } from '../workload/troubles.ts';
+import { autoscaler } from './autoscaler.ts';
 import type { WorkloadFacts } from './workload-facts.ts';
 
 /** The kinds that `why` explains, beside pods. */
 export const explainedKinds: readonly string[] = [
-  ...['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'ReplicationController', 'Job', 'CronJob'],
+  ...['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'ReplicationController', 'Job', 'CronJob', autoscaler],
 ];
 
 /** A pod that has been on its way for so long is looked at more closely. */
@@ -32,8 +33,11 @@ const mostLookedAt = 5;
 export async function readWorkloadFacts(session: Session, kind: Kind, key: ObjectKey, now: number): Promise<WorkloadFacts> {
   const object = await session.client.objects.get(kindWord(kind), key);
   const reader = new FactReader(session, now);
+  if (kind.kind === autoscaler) return await reader.autoscaler(object);
   return kind.kind === 'CronJob' ? await reader.cronJob(object) : await reader.workload(kind, object);
 }
+
+const withoutPods = { troubles: [], oldTroubles: [], pods: [], podEvents: new Map(), budgets: [] } as const;
 
 class FactReader {
   readonly #session: Session;
@@ -61,8 +65,12 @@ class FactReader {
       this.#eventsOf([object]),
       last === undefined ? undefined : this.workload(kindNamed('Job') as Kind, last),
     ]);
-    const none = { troubles: [], oldTroubles: [], pods: [], podEvents: new Map(), budgets: [] };
-    return { ...none, kind: 'CronJob', object, events, lastJob, now: this.#now };
+    return { ...withoutPods, kind: 'CronJob', object, events, lastJob, now: this.#now };
+  }
+
+  /** Its status says what it found of its target. */
+  async autoscaler(object: JsonObject): Promise<WorkloadFacts> {
+    return { ...withoutPods, kind: autoscaler, object, events: await this.#eventsOf([object]), now: this.#now };
   }
 
   async #ofPods({ pods, current }: OwnedPods) {

@@ -4,6 +4,7 @@ import { obstaclesOf, refusalsIn } from '../workload/obstacles.ts';
 import type { ExplainedTrouble } from '../workload/trouble-tails.ts';
 import { troubleHeadline } from '../workload/trouble-text.ts';
 import type { TroubleType } from '../workload/troubles.ts';
+import { autoscaler, autoscalerObstacles } from './autoscaler.ts';
 import { adviceLines } from './report.ts';
 import type { WhyAnswer, WhyObstacle, WorkloadFacts, WorkloadState } from './workload-facts.ts';
 import { notesOf } from './workload-notes.ts';
@@ -20,6 +21,7 @@ export function answerOf(facts: WorkloadFacts): WhyAnswer {
     ...facts.oldTroubles.map((each) => obstacleOf(each, facts, ' (of an earlier template)')),
     ...orderObstacle(facts),
     ...jobObstacles(facts),
+    ...(kind === autoscaler ? autoscalerObstacles(object) : []),
   ];
   const state = stateOf(progress, obstacles);
   return {

@@ -1,6 +1,7 @@
 import { list, type Tree, text } from '../describe/json.ts';
 import { compareEvents, lastSeenText } from '../events/event-times.ts';
 import { formatAge } from '../printers/age.ts';
+import { autoscaler, autoscalerNotes } from './autoscaler.ts';
 import type { WorkloadFacts } from './workload-facts.ts';
 import type { Progress } from './workload-state.ts';
 
@@ -20,6 +21,7 @@ export function notesOf(facts: WorkloadFacts, progress: Progress): string[] {
     ...eventNotes(facts),
     ...budgetNotes(facts),
     ...ownerNotes(facts),
+    ...(facts.kind === autoscaler ? autoscalerNotes(facts.object) : []),
   ];
 }
 

@@ -2,6 +2,7 @@ import { parseSchedule } from '../../api/kinds/cron-job/schedule.ts';
 import { list, type Tree, text, tree } from '../describe/json.ts';
 import { formatAge } from '../printers/age.ts';
 import { revisionOf } from '../workload/owned-pods.ts';
+import { autoscaler, ofAutoscaler } from './autoscaler.ts';
 
 /** How far a workload is, as its status says. */
 export interface Progress {
@@ -36,6 +37,8 @@ export function progressOf(kind: string, object: Tree, now: number): Progress {
       return ofJob(object, now);
     case 'CronJob':
       return ofCronJob(object, now);
+    case autoscaler:
+      return ofAutoscaler(object);
     default:
       return ofReplicas(object);
   }
