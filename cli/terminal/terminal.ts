@@ -66,9 +66,9 @@ export async function joinTerminal(stream: AttachStream, { stdin, tty }: Termina
 }
 
 /**
- * The terminal of the process turns "\n" into "\r\n" where its programs want that. Node's raw mode leaves the same on in
- * this one, which would show "\r\r\n", and send the cursor of a full-screen program to the first column. Where there is
- * no stty, it stays so. setRawMode(false) brings back all settings.
+ * The terminal of the process turns "\n" into "\r\n" where its programs want that. Node's raw mode leaves the same on
+ * in this one, which would show "\r\r\n", and send the cursor of a full-screen program to the first column. Where
+ * there is no stty, it stays so. setRawMode(false) brings back all settings.
  */
 function passOutputOn(): void {
   spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });

@@ -1,7 +1,6 @@
 import { metricTexts } from '../describe/horizontal-pod-autoscaler.ts';
 import { list, type Tree, text, tree } from '../describe/json.ts';
-import type { WhyObstacle } from './workload-facts.ts';
-import type { Progress } from './workload-state.ts';
+import type { Progress, WhyObstacle } from './workload-facts.ts';
 
 /** The kind that scales others. */
 export const autoscaler = 'HorizontalPodAutoscaler';

@@ -6,9 +6,9 @@ import { troubleHeadline } from '../workload/trouble-text.ts';
 import type { TroubleType } from '../workload/troubles.ts';
 import { autoscaler, autoscalerObstacles } from './autoscaler.ts';
 import { adviceLines } from './report.ts';
-import type { WhyAnswer, WhyObstacle, WorkloadFacts, WorkloadState } from './workload-facts.ts';
+import type { Progress, WhyAnswer, WhyObstacle, WorkloadFacts, WorkloadState } from './workload-facts.ts';
 import { notesOf } from './workload-notes.ts';
-import { type Progress, progressOf } from './workload-state.ts';
+import { progressOf } from './workload-state.ts';
 
 /** Why a workload is not up, or that it is. Pure. */
 export function answerOf(facts: WorkloadFacts): WhyAnswer {

@@ -25,6 +25,20 @@ export interface WorkloadFacts {
   readonly now: number;
 }
 
+/** How far a workload is, as its status says. */
+export interface Progress {
+  /** Whether everything is there that is wanted. */
+  readonly complete: boolean;
+  /** Whether as many pods as wanted are available, maybe of an earlier revision. */
+  readonly serves?: boolean;
+  /** Whether it cannot get further by itself. */
+  readonly stuck: boolean;
+  /** "3 of 3 replicas are available, all of revision 2". */
+  readonly counts: string;
+  /** What replaces "is up" and the like: "failed, BackoffLimitExceeded: ...". */
+  readonly verdict?: string;
+}
+
 /** up: all that is wanted; progressing: on its way, nothing known to be wrong; stuck: something is in the way. */
 export type WorkloadState = 'up' | 'progressing' | 'stuck';
 

@@ -2,8 +2,7 @@ import { list, type Tree, text } from '../describe/json.ts';
 import { compareEvents, lastSeenText } from '../events/event-times.ts';
 import { formatAge } from '../printers/age.ts';
 import { autoscaler, autoscalerNotes } from './autoscaler.ts';
-import type { WorkloadFacts } from './workload-facts.ts';
-import type { Progress } from './workload-state.ts';
+import type { Progress, WorkloadFacts } from './workload-facts.ts';
 
 /** Events of an hour ago are no news. */
 const recentMs = 3_600_000;

@@ -3,20 +3,7 @@ import { list, type Tree, text, tree } from '../describe/json.ts';
 import { formatAge } from '../printers/age.ts';
 import { revisionOf } from '../workload/owned-pods.ts';
 import { autoscaler, ofAutoscaler } from './autoscaler.ts';
-
-/** How far a workload is, as its status says. */
-export interface Progress {
-  /** Whether everything is there that is wanted. */
-  readonly complete: boolean;
-  /** Whether as many pods as wanted are available, maybe of an earlier revision. */
-  readonly serves?: boolean;
-  /** Whether it cannot get further by itself. */
-  readonly stuck: boolean;
-  /** "3 of 3 replicas are available, all of revision 2". */
-  readonly counts: string;
-  /** What replaces "is up" and the like: "failed, BackoffLimitExceeded: ...". */
-  readonly verdict?: string;
-}
+import type { Progress } from './workload-facts.ts';
 
 const number = (object: Tree, ...path: readonly string[]): number => Number(text(object, ...path) || '0');
 const conditionOf = (object: Tree, type: string): Tree =>
