@@ -1,5 +1,5 @@
-// The API server as a process that a test can kill: `node --expose-gc --import from-source.mjs apiserver-process.ts
-// DIRECTORY ADDRESS`. SIGUSR2 makes it collect its garbage and print how many bytes it holds.
+// The API server as a process that a test can kill: `node --expose-gc apiserver-process.js DIRECTORY ADDRESS`.
+// SIGUSR2 makes it collect its garbage and print how many bytes it holds.
 import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { runServer } from '../../apiserver/main.ts';

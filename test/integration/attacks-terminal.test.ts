@@ -1,17 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { testProgram } from '../fixtures/test-program.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';
 
-// What a tenant puts into an object is printed on an administrator's terminal, by commands in processes of their own.
+// What a tenant puts into an object is printed on an administrator's terminal, by commands in a process of their own.
 
 const hostile = 'a\u001b[2Jb\u009b31mc\u202ed\u2066e';
-const inRepository = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const program = `import(${JSON.stringify(inRepository('host/main.ts'))}).then(async ({ main }) => {
-  for (const words of JSON.parse(process.argv[1])) await main(['node', 'berth', ...words]);
-})`;
 const forms = ['yaml', 'json', 'jsonpath={.data.x}', 'custom-columns=X:.data.x'];
 let server: RunningServer;
 let cli: CommandLine;
@@ -29,15 +25,9 @@ afterAll(async () => {
 
 /** What the commands print on a terminal. */
 async function onTerminal(commands: readonly string[][]): Promise<string> {
-  const node = [
-    '--import',
-    inRepository('test/conformance/storage-from-source.mjs'),
-    '-e',
-    program,
-    '--',
-    JSON.stringify(commands),
-  ];
-  const line = [process.execPath, ...node].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+  const words = commands.flatMap((command) => [...command, ';']);
+  const program = await testProgram('test/integration/cli-process.ts');
+  const line = [process.execPath, program, ...words].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
   const child = spawn('script', ['-qec', line, '/dev/null']);
   let screen = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));

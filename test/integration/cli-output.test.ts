@@ -3,14 +3,12 @@ import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
+import { testProgram } from '../fixtures/test-program.ts';
 
 // Commands in a process of their own, where it matters what their input and output are.
-const inRepository = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const program = `import(${JSON.stringify(inRepository('host/main.ts'))}).then(({ main }) => main(['node', 'berth', ...process.argv.slice(1)]))`;
-const node = ['--import', inRepository('test/conformance/storage-from-source.mjs'), '-e', program, '--'];
+const program = await testProgram('test/integration/cli-process.ts');
 
 it.each([
   ['completion', 1],
@@ -20,7 +18,7 @@ it.each([
   async (command, code) => {
     const full = openSync('/dev/full', 'w');
     try {
-      const child = spawn(process.execPath, [...node, command, '--help'], { stdio: ['ignore', full, 'pipe'] });
+      const child = spawn(process.execPath, [program, command, '--help'], { stdio: ['ignore', full, 'pipe'] });
       let said = '';
       child.stderr!.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
       expect(await once(child, 'close')).toEqual([code, null]);
@@ -37,7 +35,7 @@ it('purges nothing without a terminal to ask at, unless --yes is given', async (
   const record = join(folder, 'installation.json');
   writeFileSync(record, '{}');
   try {
-    const purge = promisify(execFile)(process.execPath, [...node, 'down', '--purge', '--data-dir', folder]);
+    const purge = promisify(execFile)(process.execPath, [program, 'down', '--purge', '--data-dir', folder]);
     await expect(purge).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('add --yes to remove all data') });
     expect(existsSync(record)).toBe(true);
   } finally {
@@ -49,7 +47,7 @@ it('asks at a terminal before it purges, also when its output goes to another pr
   const folder = mkdtempSync(join(tmpdir(), 'berth-purge-'));
   const record = join(folder, 'installation.json');
   writeFileSync(record, '{}');
-  const words = [process.execPath, ...node, 'down', '--purge', '--data-dir', folder];
+  const words = [process.execPath, program, 'down', '--purge', '--data-dir', folder];
   const line = `${words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')} | cat`;
   const child = spawn('script', ['-qec', line, '/dev/null'], { stdio: 'pipe' });
   try {

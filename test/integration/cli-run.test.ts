@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isNotFound } from '../../api/errors/index.ts';
 import type { Pod } from '../../client/index.ts';
+import { testProgram } from '../fixtures/test-program.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type CommandLine, openCommandLine } from './cli-harness.ts';
 
@@ -100,10 +100,6 @@ describe('an attached pod that does not run', () => {
   });
 });
 
-const inRepository = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const program = `import(${JSON.stringify(inRepository('host/main.ts'))}).then(({ main }) => main(['node', 'berth', ...process.argv.slice(1)]))`;
-const node = ['--import', inRepository('test/conformance/storage-from-source.mjs'), '-e', program, '--'];
-
 it.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
@@ -112,13 +108,14 @@ it.each([
   'deletes the pod after %s and ends as a program that the signal ended',
   async (signal, code) => {
     const name = signal.toLowerCase();
-    const child = spawn(process.execPath, [...node, 'run', name, '--image=busybox', '-i', '--rm'], { stdio: 'pipe' });
+    const program = await testProgram('test/integration/cli-process.ts');
+    const child = spawn(process.execPath, [program, 'run', name, '--image=busybox', '-i', '--rm'], { stdio: 'pipe' });
     let said = '';
     for (const output of [child.stdout, child.stderr]) output.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
     await vi.waitFor(async () => expect(await pod(name)).toBeDefined(), { timeout: 60_000 });
     child.kill(signal);
-    expect(await once(child, 'close')).toEqual([code, null]);
-    expect(said).toBe(`pod "${name}" deleted\n`);
+    const ended = await once(child, 'close');
+    expect([...ended, said]).toEqual([code, null, `pod "${name}" deleted\n`]);
     expect(await pod(name)).toBeUndefined();
   },
   120_000,

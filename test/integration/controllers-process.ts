@@ -1,5 +1,5 @@
 // Controllers that stand by for others, as a process that a test can kill:
-// `node --import from-source.mjs controllers-process.ts DATA-DIRECTORY ADDRESS IDENTITY`.
+// `node controllers-process.js DATA-DIRECTORY ADDRESS IDENTITY`.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ConnectOptions, connect } from '../../client/index.ts';

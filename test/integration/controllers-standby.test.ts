@@ -1,16 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lease } from '../../api/generated/types.ts';
 import { toMillis } from '../../api/meta/time.ts';
 import { type ConnectOptions, connect } from '../../client/index.ts';
 import { runElected } from '../../host/processes/elected-controllers.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
+import { testProgram } from '../fixtures/test-program.ts';
 import { type RunningServer, readPair, startServer } from './apiserver-harness.ts';
 import { killProcess } from './server-process.ts';
-
-const hook = fileURLToPath(new URL('../conformance/storage-from-source.mjs', import.meta.url));
-const program = fileURLToPath(new URL('./controllers-process.ts', import.meta.url));
 
 let server: RunningServer;
 const stop: (() => unknown)[] = [];
@@ -36,9 +33,10 @@ async function isWorking(name: string): Promise<boolean> {
   );
 }
 
-function startProcess(identity: string): ChildProcess {
+async function startProcess(identity: string): Promise<ChildProcess> {
   const words = [server.dataDir, server.info.address, identity];
-  const child = spawn(process.execPath, ['--import', hook, program, ...words], { stdio: 'inherit' });
+  const program = await testProgram('test/integration/controllers-process.ts');
+  const child = spawn(process.execPath, [program, ...words], { stdio: 'inherit' });
   stop.push(() => killProcess(child));
   return child;
 }
@@ -59,7 +57,7 @@ async function startHere(identity: string): Promise<() => Promise<void>> {
 
 describe('controllers that stand by for each other', () => {
   it('take over within 15 s from a process that was killed', async () => {
-    const first = startProcess('a');
+    const first = await startProcess('a');
     await expect.poll(holder, { timeout: 30_000 }).toBe('a');
     await startHere('b');
     await expect.poll(() => isWorking('before'), { timeout: 15_000 }).toBe(true);
@@ -84,7 +82,7 @@ describe('controllers that stand by for each other', () => {
   }, 60_000);
 
   it('begin a term of their own when they are started again under the identity of before', async () => {
-    const first = startProcess('server');
+    const first = await startProcess('server');
     await expect.poll(holder, { timeout: 30_000 }).toBe('server');
     const { leaseTransitions = 0 } = (await lease())?.spec ?? {};
     await killProcess(first);

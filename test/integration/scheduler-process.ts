@@ -1,5 +1,5 @@
 // A scheduler that stands by for others, as a process that a test can kill:
-// `node --import from-source.mjs scheduler-process.ts DATA-DIRECTORY ADDRESS IDENTITY LEASE-SECONDS`.
+// `node scheduler-process.js DATA-DIRECTORY ADDRESS IDENTITY LEASE-SECONDS`.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '../../client/index.ts';

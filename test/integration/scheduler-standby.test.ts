@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lease } from '../../api/generated/types.ts';
 import { toMillis } from '../../api/meta/time.ts';
@@ -7,12 +6,11 @@ import { connect, runLeaderElected } from '../../client/index.ts';
 import { node, type PodBuilder, pod } from '../builders/index.ts';
 import { createFakeLogger } from '../fakes/fake-logger.ts';
 import { startTcpProxy } from '../fakes/tcp-proxy.ts';
+import { testProgram } from '../fixtures/test-program.ts';
 import { findOverCommitments, followPlacements, type PlacementHistory } from './placement-history.ts';
 import { addNode, addPod, type SchedulerCluster, startSchedulerCluster } from './scheduler-cluster.ts';
 import { killProcess } from './server-process.ts';
 
-const hook = fileURLToPath(new URL('../conformance/storage-from-source.mjs', import.meta.url));
-const program = fileURLToPath(new URL('./scheduler-process.ts', import.meta.url));
 /**
  * Shorter than in life, so that a test need not wait 15 s; but a leader on a busy machine has to renew in time, and to
  * end its work when it does not.
@@ -42,9 +40,10 @@ const holder = async (): Promise<string> => (await lease().catch(() => undefined
 const bound = (): number => [...history.pods.values()].filter(({ spec }) => spec?.nodeName).length;
 const small = (i: number): PodBuilder => pod(`p${i}`).requests({ cpu: '10m' });
 
-function startProcess(identity: string): ChildProcess {
+async function startProcess(identity: string): Promise<ChildProcess> {
   const words = [cluster.dataDir, cluster.admin.address, identity, String(seconds)];
-  const child = spawn(process.execPath, ['--import', hook, program, ...words], { stdio: 'inherit' });
+  const program = await testProgram('test/integration/scheduler-process.ts');
+  const child = spawn(process.execPath, [program, ...words], { stdio: 'inherit' });
   stop.push(() => killProcess(child));
   return child;
 }
@@ -52,7 +51,7 @@ function startProcess(identity: string): ChildProcess {
 describe('schedulers that stand by for each other', { timeout: testMs }, () => {
   it('take over from one that was killed: no pod is lost, and none is bound twice', async () => {
     for (let i = 0; i < 5; i++) await addNode(cluster, node(`n${i}`).build());
-    const children = { a: startProcess('a'), b: startProcess('b') };
+    const children = { a: await startProcess('a'), b: await startProcess('b') };
     await expect.poll(holder, { timeout: startMs }).not.toBe('');
     const first = (await holder()) as keyof typeof children;
     const count = 300;

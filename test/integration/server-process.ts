@@ -1,20 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-
-const hook = fileURLToPath(new URL('../conformance/storage-from-source.mjs', import.meta.url));
-const program = fileURLToPath(new URL('./apiserver-process.ts', import.meta.url));
+import { testProgram } from '../fixtures/test-program.ts';
 
 /** An API server in a process of its own, that a test can kill; it may not serve yet. */
-export function spawnServer(dataDir: string, address: string): ChildProcess {
-  const args = ['--expose-gc', '--import', hook, program, dataDir, address];
+export async function spawnServer(dataDir: string, address: string): Promise<ChildProcess> {
+  const args = ['--expose-gc', await testProgram('test/integration/apiserver-process.ts'), dataDir, address];
   return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
 /** The same; resolves when it serves. */
 export async function startServerProcess(dataDir: string, address: string): Promise<ChildProcess> {
-  const child = spawnServer(dataDir, address);
+  const child = await spawnServer(dataDir, address);
   await Promise.race([
     once(child.stdout!, 'data'),
     once(child, 'exit').then(([code]) => expect.unreachable(`the server ended with code ${code}`)),

@@ -79,7 +79,7 @@ it('loses nothing to kills at any moment of the first start', async () => {
   const wholeMs = await timeFirstStart();
   // Each a little later, past the moment at which the new layout is noted; how long a start takes depends on the load.
   for (let kills = 1, left = 3; left > 0; kills++) {
-    const server = spawnServer(dataDir, '127.0.0.1:0');
+    const server = await spawnServer(dataDir, '127.0.0.1:0');
     await sleep((wholeMs * kills) / 16);
     await killProcess(server);
     if ((await format()) === 'berth-store 2\n') left--;

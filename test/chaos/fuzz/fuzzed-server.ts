@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { testProgram } from '../../fixtures/test-program.ts';
 
 const MIB = 1024 * 1024;
 
@@ -23,15 +23,13 @@ export interface FuzzedServer {
   kill(): Promise<void>;
 }
 
-const hook = new URL('../../conformance/storage-from-source.mjs', import.meta.url).href;
-const program = fileURLToPath(new URL('./server-process.ts', import.meta.url));
-
 /** The library says so of headers that are no text, and leaves them out. */
 const libraryWord = 'E Failed to add metadata entry';
 
 export async function startFuzzedServer(dataDir: string, address: string, kubernetes?: string): Promise<FuzzedServer> {
   const where = kubernetes === undefined ? [address] : [address, kubernetes];
-  const child = spawn(process.execPath, ['--expose-gc', '--import', hook, program, dataDir, ...where], {
+  const program = await testProgram('test/chaos/fuzz/server-process.ts');
+  const child = spawn(process.execPath, ['--expose-gc', program, dataDir, ...where], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let log = '';

@@ -1,4 +1,4 @@
-// The server that is fuzzed, in a process of its own: node --expose-gc server-process.ts DIRECTORY ADDRESS
+// The server that is fuzzed, in a process of its own: node --expose-gc server-process.js DIRECTORY ADDRESS
 // [KUBERNETES-ADDRESS]. Says "ready"; SIGUSR2 makes it collect its garbage and print what it holds; its faults go to
 // standard error. Rings are small, so that only a leak grows.
 import { pino } from 'pino';
