@@ -76,10 +76,10 @@ function listenForSignals(): Interruption {
     check,
     stop,
     async orEnd(work) {
+      // Work that is left behind fails: at the signal, or when the connection is closed.
+      work.catch(() => undefined);
       check();
       const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-      // Work that is left behind fails when the connection is closed.
-      work.catch(() => undefined);
       await Promise.race([work, ended]);
       check();
     },

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isNotFound } from '../../api/errors/index.ts';
+import { runAttached } from '../../cli/run/run-attached.ts';
 import type { Pod } from '../../client/index.ts';
 import { testProgram } from '../fixtures/test-program.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
@@ -80,6 +81,21 @@ describe('an attached pod that does not run', () => {
     const before = await pod('late');
     expect(await run('late', '-i', '--rm')).toMatchObject({ code: 1, out: '', err: expect.stringContaining('already exists') });
     expect((await pod('late'))?.metadata?.uid).toBe(before?.metadata?.uid);
+  });
+
+  it('is deleted when a signal comes before the answer to its creation', async () => {
+    const create = async (): Promise<Pod> => {
+      const spec = { containers: [{ name: 'early', image: 'busybox' }] };
+      const made = await server.client.pods.create({ metadata: { namespace: 'default', name: 'early' }, spec });
+      const told = once(process, 'SIGHUP');
+      process.kill(process.pid, 'SIGHUP');
+      await told;
+      return made;
+    };
+    const flags = { rm: true, quiet: true, podRunningTimeout: '1m' };
+    // It waits for the pod no longer: a rejection of that wait, unhandled, would end the command with code 1.
+    await expect(runAttached(server.client, create, flags)).rejects.toMatchObject({ exitCode: 129 });
+    expect(await pod('early')).toBeUndefined();
   });
 
   it('ends the command with the reason when the pod fails before, or is deleted', async () => {
