@@ -34,7 +34,17 @@ function allTypes(): Type[] {
   return below(allDescriptors());
 }
 
+const messages = new Map<string, fc.Arbitrary<object>>();
+
+/** Building one takes longer than drawing from it, and most messages stand in several others. */
 function randomMessage(type: Type, depth: number): fc.Arbitrary<object> {
+  const key = `${type.fullName} ${depth}`;
+  const known = messages.get(key) ?? buildMessage(type, depth);
+  messages.set(key, known);
+  return known;
+}
+
+function buildMessage(type: Type, depth: number): fc.Arbitrary<object> {
   const fields = type.fieldsArray.filter((field) => depth > 0 || !isMessage(field.resolve().resolvedType));
   return fc
     .record(Object.fromEntries(fields.map((field) => [field.name, randomField(field, depth)])), {
