@@ -217,7 +217,7 @@ it('times of 68 years are waited for, without busy waits', async () => {
   const years = 2 ** 31 - 1;
   const slow = { periodSeconds: years, timeoutSeconds: years };
   const looks = { handler: { exec: { command: ['sh', '-c', 'echo 1 >>/disk/looks'] } }, ...slow };
-  const script = 'trap "echo 1 >>/disk/told" TERM; while :; do sleep 1000 & wait; done';
+  const script = 'trap "echo 1 >>/disk/told" TERM; echo 1 >/disk/listens; while :; do sleep 1000 & wait; done';
   const pod = podOf('years', script, {
     volumeMounts: [{ name: 'disk', mountPath: '/disk' }],
     livenessProbe: { ...looks, initialDelaySeconds: years },
@@ -232,6 +232,7 @@ it('times of 68 years are waited for, without busy waits', async () => {
   const linesOf = (name: string) =>
     existsSync(join(disk, name)) ? readFileSync(join(disk, name), 'utf8').split('1').length - 1 : 0;
   await house.until('years', 'is ready', isReady);
+  await eventually('it can be told to end', async () => (linesOf('listens') > 0 ? true : undefined));
   await house.client.pods.delete({ namespace, name: 'years' });
   await eventually('it is told to end', async () => (linesOf('told') > 0 ? true : undefined), 120_000);
   await house.client.pods.create(podOf('meanwhile', stay));

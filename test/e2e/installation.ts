@@ -59,7 +59,12 @@ export async function createInstallation(name: string): Promise<Installation> {
     berth,
     ok,
     up: (...flags) => ok('up', '--detach', ...own, ...flags),
-    pid: (process_) => Number(readFileSync(join(dataDir, 'run', `${process_}.pid`), 'utf8')),
+    pid(process_) {
+      const pid = Number(readFileSync(join(dataDir, 'run', `${process_}.pid`), 'utf8'));
+      // A signal to process 0 would end the test, too.
+      if (pid === 0) throw new Error(`the pid of the ${process_} is not written yet`);
+      return pid;
+    },
     async purge() {
       reader.close();
       await berth(['down', '--purge', '--yes', '--data-dir', dataDir]);

@@ -217,9 +217,9 @@ function hooked(plain: object): object[] {
     withHost(
       'signal',
       [
-        script('trap "echo usr1 > /host/signal; exit 0" USR1; while :; do sleep 1000 & wait; done', {
+        script('trap "echo usr1 > /host/signal; exit 0" USR1; touch /tmp/listens; while :; do sleep 1000 & wait; done', {
           volumeMounts,
-          lifecycle: { stopSignal: 'SIGUSR1' },
+          lifecycle: { postStart: exec(untilItListens), stopSignal: 'SIGUSR1' },
         }),
       ],
       { os: { name: 'linux' } },

@@ -14,9 +14,9 @@ const mounted = { volumeMounts: [{ name: 'notes', mountPath: '/notes' }] };
 const note = (text: string) => `echo ${text} >> /notes/order`;
 const sidecar = (name: string, text: string) => script(text, { ...mounted, name, restartPolicy: 'Always' });
 const init = (name: string, text: string) => script(text, { ...mounted, name });
-/** Notes that it began, and that it ended when it was told to. */
+/** Notes that it began, once it can be told to end, and that it ended when it was told to. */
 const noting = (name: string) =>
-  `${note(name)}; trap "${note(`${name}-ended`)}; exit 0" TERM; while :; do sleep 1000 & wait; done`;
+  `trap "${note(`${name}-ended`)}; exit 0" TERM; ${note(name)}; while :; do sleep 1000 & wait; done`;
 const onExit = (action: string, code: number) => ({
   restartPolicy: 'Never',
   restartPolicyRules: [{ action, exitCodes: { operator: 'In', values: [code] } }],
@@ -40,7 +40,7 @@ beforeAll(async () => {
         init('second', `sleep 0.5; ${note('second')}`),
         sidecar('logger', noting('logger')),
       ],
-      [script(`${note('app')}; trap "sleep 1; ${note('app-ended')}; exit 0" TERM; while :; do sleep 1000 & wait; done`, mounted)],
+      [script(`trap "sleep 1; ${note('app-ended')}; exit 0" TERM; ${note('app')}; while :; do sleep 1000 & wait; done`, mounted)],
       { volumes: [{ name: 'notes', hostPath: { path: folder } }], terminationGracePeriodSeconds: 20 },
     ),
     withInit('init-fails', [init('bad', 'echo why; exit 7')], [script(stay)], never),

@@ -78,7 +78,8 @@ describe('the Docker runtime', () => {
   });
 
   it('stops on SIGTERM, kills what ignores it after the grace period, and takes gone for done', async () => {
-    const polite = await f.runShell('trap "exit 3" TERM; while true; do sleep 0.1; done');
+    const polite = await f.runShell('trap "exit 3" TERM; echo listens; while true; do sleep 0.1; done');
+    for await (const _ of f.access.logs(polite.id, everything, AbortSignal.timeout(30_000))) break;
     await f.runtime.stop(polite.id, 20);
     expect(await seen(polite)).toMatchObject({ state: 'exited', exitCode: 3, pid: undefined, finishedAt: expect.any(Date) });
     const deaf = await f.runShell('trap "" TERM; while true; do sleep 0.1; done');

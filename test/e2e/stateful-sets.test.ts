@@ -30,7 +30,7 @@ afterAll(async () => {
 /** Each start adds a line with the name of the pod to a file of its claim. */
 function setOf(version: string): object {
   const labels = { app: 'db' };
-  const text = `echo "$(hostname) ${version}" >>/data/starts; trap "exit 0" TERM; while :; do sleep 1000 & wait; done`;
+  const text = `trap "exit 0" TERM; echo "$(hostname) ${version}" >>/data/starts; while :; do sleep 1000 & wait; done`;
   const container = script(text, {
     volumeMounts: [{ name: 'data', mountPath: '/data' }],
     readinessProbe: { exec: { command: ['test', '-s', '/data/starts'] }, periodSeconds: 1 },

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,8 +13,8 @@ let supervisor: ChildProcess | undefined;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'berth-supervise-'));
 });
-afterEach(() => {
-  supervisor?.kill('SIGTERM');
+afterEach(async () => {
+  await end('SIGTERM');
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -25,7 +26,20 @@ function supervise(shell: string, adopted = ''): Promise<number | null> {
   return new Promise((resolve) => child.once('exit', resolve));
 }
 
-const pid = (name: string): number => Number(readFileSync(join(folder, name), 'utf8'));
+/** Until it is gone, the keeper holds its lock and writes into the folder. */
+async function end(signal: NodeJS.Signals): Promise<void> {
+  if (supervisor === undefined || supervisor.exitCode !== null || supervisor.signalCode !== null) return;
+  const ended = once(supervisor, 'exit');
+  supervisor.kill(signal);
+  await ended;
+}
+
+function pid(name: string): number {
+  const found = Number(readFileSync(join(folder, name), 'utf8'));
+  // A signal to process 0 would end this process, too.
+  if (found === 0) throw new Error(`${name} is not written yet`);
+  return found;
+}
 
 describe('berth-supervise', () => {
   it('starts a command again however it ends, until it is disarmed', async () => {
@@ -54,7 +68,7 @@ describe('berth-supervise', () => {
     void supervise(`echo run >> ${folder}/runs; exec sleep 60`);
     const child = await vi.waitFor(() => pid('job.pid'), { timeout: 5_000 });
     await vi.waitFor(() => expect(existsSync(join(folder, 'runs'))).toBe(true), { timeout: 5_000 });
-    supervisor?.kill('SIGKILL');
+    await end('SIGKILL');
     void supervise(`echo run >> ${folder}/runs; exec sleep 60`, String(child));
     await vi.waitFor(() => expect(pid('job.supervisor.pid')).toBe(supervisor?.pid), { timeout: 5_000 });
     expect(pid('job.pid')).toBe(child);
