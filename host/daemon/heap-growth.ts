@@ -19,7 +19,16 @@ let usualFlag = '--heap-growing-percent=0';
 /** At rest garbage is made slowly, and V8 collects a third of the heap's worth of it beside what runs. */
 export const restFlag = '--heap-growing-percent=30';
 
-/** How much the heap may grow at rest, and otherwise; from the next full collection on. */
+/**
+ * How often over the room for young objects may become that large, once what has survived in it is as much. At rest it
+ * stays as it is: however slowly a process works, what survives adds up, and would take it to 32 MB.
+ */
+export const youngFlags = { rest: '--semi-space-growth-factor=1', usual: '--semi-space-growth-factor=2' } as const;
+
+/**
+ * How much the heap may grow at rest, and otherwise; from the next full collection on, for young objects at once.
+ */
 export function letHeapGrow(isAtRest: boolean): void {
   setFlagsFromString(isAtRest ? restFlag : usualFlag);
+  setFlagsFromString(isAtRest ? youngFlags.rest : youngFlags.usual);
 }
