@@ -100,10 +100,11 @@ async function prepare(store: KindStore, admission: Admission, source: NewObject
   if (judgeOf(store, source.context)) await validateAllotted(store, { object, allotted }, source.context);
   const demand = store.demandOf(object);
   const isGenerated = name === '' && generateName !== '';
-  const encoded = judged && repeated ? repeated.encode(judged, object) : store.stored(object);
+  const known = judged && repeated?.encode(judged, object);
+  const encoded = known?.bytes ?? store.stored(object);
   const bytes = encoded instanceof Promise ? await encodedOf(encoded, allotted) : encoded;
   if (!judged) repeated?.learn(object, bytes);
-  return { at, bytes, warnings, awaitsDisk, demand, allotted, isGenerated };
+  return { at, bytes, elements: known?.elements, warnings, awaitsDisk, demand, allotted, isGenerated };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { countElements } from '../../api/codec/elements.ts';
 import { encodeMessage } from '../../api/codec/message.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { AnyObject } from './any-object.ts';
@@ -11,6 +12,7 @@ export class JudgedSpec {
   readonly #bytes: Buffer;
   /** Where the drawn text stands in it. */
   readonly #places: readonly number[];
+  readonly #elements: number;
 
   private constructor(message: string, spec: object, drawn: string | undefined, bytes: Buffer) {
     this.spec = spec;
@@ -18,6 +20,7 @@ export class JudgedSpec {
     this.#message = message;
     this.#bytes = bytes;
     this.#places = placesOf(bytes, drawn);
+    this.#elements = countElements(message, bytes);
   }
 
   /** Undefined where the drawn text cannot be told from others in the encoded spec. */
@@ -26,23 +29,36 @@ export class JudgedSpec {
     if (drawn === undefined) return judged;
     const other = '#'.repeat(drawn.length);
     const otherBytes = encodeMessage(message, { spec: replaceText(spec, drawn, other) });
-    return judged.#specBytes(other).equals(otherBytes) ? judged : undefined;
+    return judged.encode({}, other).bytes.equals(otherBytes) ? judged : undefined;
   }
 
-  /** An object of this spec with another drawn text, encoded. */
-  encode({ metadata, status }: AnyObject, drawn: string | undefined): Buffer {
-    const parts = [metadata && encodeMessage(this.#message, { metadata }), this.#specBytes(drawn)];
-    if (status) parts.push(encodeMessage(this.#message, { status }));
-    return Buffer.concat(parts.filter((part) => part !== undefined));
+  /** An object of this spec with another drawn text, encoded, and how many elements it has. */
+  encode({ metadata, status }: AnyObject, drawn: string | undefined): EncodedObject {
+    const before = metadata ? encodeMessage(this.#message, { metadata }) : none;
+    const after = status ? encodeMessage(this.#message, { status }) : none;
+    const spec = this.#bytes;
+    const bytes = Buffer.allocUnsafe(before.length + spec.length + after.length);
+    bytes.set(before);
+    bytes.set(spec, before.length);
+    bytes.set(after, before.length + spec.length);
+    if (drawn !== undefined && drawn !== this.drawn)
+      for (const place of this.#places) bytes.write(drawn, before.length + place, 'latin1');
+    return { bytes, elements: this.#elements + this.#count(before) + this.#count(after) };
   }
 
-  #specBytes(drawn: string | undefined): Buffer {
-    if (drawn === this.drawn || drawn === undefined) return this.#bytes;
-    const bytes = Buffer.from(this.#bytes);
-    for (const place of this.#places) bytes.write(drawn, place, 'latin1');
-    return bytes;
+  #count(part: Buffer): number {
+    return part.length === 0 ? 0 : countElements(this.#message, part);
   }
 }
+
+/** What one write stores. */
+export interface EncodedObject {
+  readonly bytes: Buffer;
+  /** See `countElements`. */
+  readonly elements: number;
+}
+
+const none = Buffer.alloc(0);
 
 /** Whether a spec is the judged one, with its own drawn text wherever that has its own. */
 export function sameButDrawn(judged: JudgedSpec, spec: object, drawn: string | undefined): boolean {

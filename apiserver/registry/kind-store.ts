@@ -208,7 +208,7 @@ export class KindStore {
 
   /** Stores a new object. Throws ALREADY_EXISTS. */
   async insert(object: NewObject, context: WriteContext): Promise<Buffer> {
-    const { at, bytes, demand, allotted } = object;
+    const { at, bytes, elements, demand, allotted } = object;
     if (context.dryRun) {
       const imagined = this.imagine(object, context);
       if (await this.onDisk(at)) throw alreadyExists(this.subject(at));
@@ -216,7 +216,7 @@ export class KindStore {
     }
     const usual = this.write(at, bytes, context, 'create');
     const write = object.awaitsDisk ? { ...usual, awaitsDisk: true } : usual;
-    const planned: PlannedWrite = { key: this.key(at), bytes, demand };
+    const planned: PlannedWrite = { key: this.key(at), bytes, elements, demand };
     const { ledger, terms } = this.environment;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       checkObjectCount(this.kind, this.cache);

@@ -7,7 +7,7 @@ import { createLru } from '../../api/meta/lru.ts';
 import type { AnyObject } from './any-object.ts';
 import { cloneObject } from './clone-object.ts';
 import { decodeObject, type Reading } from './decode.ts';
-import { JudgedSpec, sameButDrawn } from './judged-spec.ts';
+import { type EncodedObject, JudgedSpec, sameButDrawn } from './judged-spec.ts';
 
 /** All specs that are kept, encoded; in memory each takes some ten times as much. */
 const MOST_BYTES = 256 * 1024;
@@ -183,11 +183,12 @@ export class RepeatedSpec {
   learn(object: AnyObject, stored: Uint8Array): void {
     if (this.#learned++ >= MOST_LEARNED) return;
     const judged = JudgedSpec.of(this.#kind, object, this.#repeats.drawnText(object.spec!));
-    if (judged?.encode(object, judged.drawn).equals(stored)) this.#judged = [judged, ...this.#judged.slice(0, MOST_JUDGED - 1)];
+    if (judged?.encode(object, judged.drawn).bytes.equals(stored))
+      this.#judged = [judged, ...this.#judged.slice(0, MOST_JUDGED - 1)];
   }
 
   /** A valid object as it is stored. */
-  encode(judged: JudgedSpec, object: AnyObject): Buffer {
+  encode(judged: JudgedSpec, object: AnyObject): EncodedObject {
     return judged.encode(object, this.#repeats.drawnText(object.spec!));
   }
 }

@@ -28,6 +28,8 @@ export type OwnWrite = Write & { readonly memo: WriteMemo };
 export interface NewObject {
   readonly at: ObjectName;
   readonly bytes: Buffer;
+  /** How many elements it has (`countElements`), where that is known without looking. */
+  readonly elements?: number | undefined;
   /** See Write.awaitsDisk. */
   readonly awaitsDisk?: boolean;
   /** See PlannedWrite.demand. */

@@ -109,7 +109,7 @@ export function labelsOf(entry: Entry): Readonly<Record<string, string>> {
 }
 
 /** How many elements the object has, counted once: see countElements. Undecodable bytes have none. */
-export function elementsOf(entry: { readonly bytes: Uint8Array; elements?: number }, { message }: Kind): number {
+export function elementsOf(entry: { readonly bytes: Uint8Array; elements?: number | undefined }, { message }: Kind): number {
   if (entry.elements !== undefined) return entry.elements;
   try {
     entry.elements = countElements(message, entry.bytes);

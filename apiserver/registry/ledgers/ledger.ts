@@ -16,7 +16,7 @@ export interface PlannedWrite {
   /** What it asks of quotas, where that is known without decoding it. */
   readonly demand?: Demand | undefined;
   /** See `elementsOf`, which counts them when they are first asked for. */
-  elements?: number;
+  elements?: number | undefined;
 }
 
 /** What a new version of an object asks of the quotas of its namespace. */
