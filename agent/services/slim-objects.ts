@@ -8,7 +8,7 @@ import { serviceLabels } from '../../api/meta/service-names.ts';
  */
 export const slimService = (service: Service): Service => new SlimService(service);
 
-/** All but its identity is kept as text, a third of what the objects take, and is read when it changes. */
+/** All but its identity is kept as text, two thirds of what the objects take, and is read when it changes. */
 class SlimService implements Service {
   readonly metadata: ObjectMeta;
   readonly #spec: string | undefined;
