@@ -84,7 +84,8 @@ describe.each(ways)('$of with wrong fields', ({ path, method, type, body, told }
     const { code, json } = await send('fieldValidation=Strict');
     const error = `strict decoding error: ${told.join(', ')}`;
     expect([code, json.reason]).toEqual(isPatch ? [422, 'Invalid'] : [400, 'BadRequest']);
-    expect(json.message).toBe(isPatch ? ` "" is invalid: patch: Invalid value: ${JSON.stringify(body)}: ${error}` : error);
+    const whole = `Deployment in version "v1" cannot be handled as a Deployment: ${error}`;
+    expect(json.message).toBe(isPatch ? ` "" is invalid: patch: Invalid value: ${JSON.stringify(body)}: ${error}` : whole);
   });
 
   it.each(['', 'fieldValidation=Warn'])('is carried out with warnings (%s)', async (query) => {
@@ -118,7 +119,8 @@ it('a Scale and a review are judged as objects are', async () => {
   const scaled = await ask(`${deployments}/old/scale`, { method: 'PUT', body: scale });
   expect([scaled.code, warningsOf(scaled.headers.warning)]).toEqual([200, ['unknown field "spec.size"']]);
   const refused = await ask(`${deployments}/old/scale?fieldValidation=Strict`, { method: 'PUT', body: scale });
-  expect([refused.code, refused.json.message]).toEqual([400, 'strict decoding error: unknown field "spec.size"']);
+  const why = 'Scale in version "v1" cannot be handled as a Scale: strict decoding error: unknown field "spec.size"';
+  expect([refused.code, refused.json.message]).toEqual([400, why]);
   const headers = { 'content-type': 'application/merge-patch+json' };
   const patched = await ask(`${deployments}/old/scale`, { method: 'PATCH', body: { spec: { size: 5 } }, headers });
   expect([patched.code, warningsOf(patched.headers.warning)]).toEqual([200, ['unknown field "spec.size"']]);
@@ -154,7 +156,8 @@ it('what Go clients send of zero values is taken without a warning, and defaults
 
 it('wrong letters are other fields: the case counts', async () => {
   const wrong = await ask(`${deployments}?fieldValidation=Strict`, { method: 'POST', body: deploymentOf('c', { Replicas: 2 }) });
-  expect(wrong.json.message).toBe('strict decoding error: unknown field "spec.Replicas"');
+  const error = 'strict decoding error: unknown field "spec.Replicas"';
+  expect(wrong.json.message).toBe(`Deployment in version "v1" cannot be handled as a Deployment: ${error}`);
 });
 
 it('twenty warnings at most come of one body', async () => {

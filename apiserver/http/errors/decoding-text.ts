@@ -11,15 +11,18 @@ export function strictText({ reason, field }: FieldViolation): string | undefine
 /** Why an object could not be read. A value of a wrong type comes first: behind it Kubernetes reads no further. */
 export function decodingText(object: ReadMessage, violations: readonly FieldViolation[]): string {
   const wrong = violations.find((each) => strictText(each) === undefined);
-  if (wrong === undefined) return `strict decoding error: ${violations.map(strictText).join(', ')}`;
   const { kind, apiVersion } = object;
   const said = (name: string) => violations.find(({ field, value }) => field === name && value !== undefined)?.value;
   const [otherVersion, otherKind] = [said('apiVersion'), said('kind')];
-  if (otherVersion !== undefined || otherKind !== undefined)
+  if (wrong !== undefined && (otherVersion !== undefined || otherKind !== undefined))
     return otherTypeText({ kind: unquoted(otherKind ?? kind), apiVersion: unquoted(otherVersion ?? apiVersion) }, object);
   const version = JSON.stringify(versionOf(apiVersion));
-  return `${kind} in version ${version} cannot be handled as a ${kind}: ${wrongText(object, wrong)}`;
+  const why = wrong === undefined ? strictError(violations) : wrongText(object, wrong);
+  return `${kind} in version ${version} cannot be handled as a ${kind}: ${why}`;
 }
+
+const strictError = (violations: readonly FieldViolation[]): string =>
+  `strict decoding error: ${violations.map(strictText).join(', ')}`;
 
 type TypeNames = Pick<ReadMessage, 'kind' | 'apiVersion'>;
 
@@ -47,7 +50,7 @@ type ReadPatch = ReadMessage & { readonly patch: string };
 /** The same without the path of the field. */
 export function patchedText({ patch, ...object }: ReadPatch, violations: readonly FieldViolation[]): string {
   const wrong = violations.find((each) => strictText(each) === undefined);
-  const why = wrong === undefined ? decodingText(object, violations) : wrongText(object, wrong);
+  const why = wrong === undefined ? strictError(violations) : wrongText(object, wrong);
   return `Invalid value: ${JSON.stringify(patch)}: ${why}`;
 }
 
