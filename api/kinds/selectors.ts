@@ -1,14 +1,20 @@
-import { forbidden, required } from '../errors/violations.ts';
+import { forbidden, invalidSize, required } from '../errors/violations.ts';
 import type { LabelSelector } from '../generated/types.ts';
 import { labelValueError, qualifiedNameError } from '../meta/names.ts';
+import { maxSelectorTerms } from '../meta/selector-bounds.ts';
 import { checkOneOf, checkRule, type Violations } from './checks.ts';
 import { validateLabels } from './metadata.ts';
 
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
-/** Keys, operators and values of a LabelSelector. */
+/**
+ * Keys, operators and values of a LabelSelector, and that it has no more terms than one of a request may have:
+ * controllers and the scheduler ask each about every pod of a namespace.
+ */
 export function checkLabelSelector(out: Violations, at: string, selector: LabelSelector | undefined): void {
   if (!selector) return;
+  if (countTerms(selector) > maxSelectorTerms)
+    out.push(invalidSize(at, maxSelectorTerms, 'labels, expressions and values together'));
   if (selector.matchLabels) out.push(...validateLabels(`${at}.matchLabels`, selector.matchLabels));
   for (const [i, { key = '', operator = '', values = [] }] of (selector.matchExpressions ?? []).entries()) {
     const item = `${at}.matchExpressions[${i}]`;
@@ -17,6 +23,13 @@ export function checkLabelSelector(out: Violations, at: string, selector: LabelS
     checkOneOf(out, item, '.operator', operator, OPERATORS);
     checkValues(out, item, operator, values);
   }
+}
+
+function countTerms({ matchLabels, matchExpressions = [] }: LabelSelector): number {
+  let count = matchExpressions.length;
+  for (const _ in matchLabels) count++;
+  for (const { values } of matchExpressions) count += values?.length ?? 0;
+  return count;
 }
 
 function checkValues(out: Violations, at: string, operator: string, values: readonly string[]): void {

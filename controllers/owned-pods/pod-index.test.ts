@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
 import { pod } from '../../test/builders/index.ts';
-import { isNewsToOwners } from './pod-index.ts';
+import { isNewsToOwners, ownersOf } from './pod-index.ts';
 
 const inPhase = (phase: string, nodeName = ''): Pod => ({ ...pod('web').build(), spec: { nodeName }, status: { phase } });
 
@@ -28,4 +28,20 @@ it('compares the two versions of an update once, however many controllers ask', 
   const readsOfOne = reads;
   expect(isNewsToOwners(counted, inPhase('Pending'))).toBe(true);
   expect(reads).toBe(2 * readsOfOne);
+});
+
+it('compiles the selector of an owner once, however many pods without a controller come', () => {
+  let reads = 0;
+  const selector = {
+    get matchExpressions() {
+      reads++;
+      return [{ key: 'app', operator: 'In', values: ['web'] }];
+    },
+  };
+  const owner = { metadata: { namespace: 'default', name: 'web' } };
+  const lister = { byIndex: () => [owner], get: () => owner };
+  const owning = { kind: { apiVersion: 'apps/v1', kind: 'ReplicaSet' }, lister, selectorOf: () => selector };
+  const asked = ['web', 'db', 'web'].map((app) => ownersOf(owning, pod(app).labels({ app }).build()));
+  expect(asked).toEqual([['default/web'], [], ['default/web']]);
+  expect(reads).toBe(1);
 });

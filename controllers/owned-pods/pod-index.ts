@@ -1,7 +1,7 @@
 import type { LabelSelector, ObjectMeta, Pod } from '../../api/generated/types.ts';
 import { groupOf } from '../../api/kinds/identity.ts';
 import { objectKey } from '../../api/meta/key.ts';
-import { labelSelectorMatches } from '../../api/meta/labels.ts';
+import { compileLabelSelector, type LabelMatcher } from '../../api/meta/labels.ts';
 import { controllerOf } from '../../api/meta/owner.ts';
 import type { Informer, Lister } from '../../client/index.ts';
 import { changesOf, type Source } from '../controller.ts';
@@ -58,8 +58,19 @@ export function ownersOf<O extends Held>({ kind, lister, selectorOf, mayOwn }: O
   if (deletionTimestamp) return [];
   return lister
     .byIndex('namespace', namespace)
-    .filter((owner) => labelSelectorMatches(selectorOf(owner), labels) && (mayOwn?.(owner, object) ?? true))
+    .filter((owner) => matcherOf(selectorOf(owner))?.matches(labels) && (mayOwn?.(owner, object) ?? true))
     .map(objectKey);
+}
+
+const matchers = new WeakMap<LabelSelector, LabelMatcher>();
+
+/** Each pod without a controller is compared with all owners of its namespace: their selectors are compiled once. */
+function matcherOf(selector: LabelSelector | undefined): LabelMatcher | undefined {
+  const known = selector && matchers.get(selector);
+  if (known || !selector) return known;
+  const matcher = compileLabelSelector(selector);
+  if (matcher) matchers.set(selector, matcher);
+  return matcher;
 }
 
 /** Wakes the owners of pods. Of updates only those that change what owners look at. */

@@ -107,6 +107,32 @@ describe("a node's certificate in foreign hands", () => {
   });
 });
 
+describe('the stream on which agents send their heartbeats', () => {
+  it('changes nothing of another node, nor where the pods of its own have their addresses', async () => {
+    const lease = (name: string) => ({ metadata: at(name, 'kube-node-lease'), spec: { holderIdentity: name } });
+    for (const name of ['n1', 'n2']) await server.client.leases.create(lease(name)).catch(() => undefined);
+    const bulk = n1.bulkWriter();
+    const [leases, metrics, nodes] = [bulk.resource('Lease'), bulk.resource('NodeMetrics'), bulk.resource('Node')];
+    const range = { spec: { podCIDR: '10.9.0.0/24', podCIDRs: ['10.9.0.0/24'] } };
+    const own = leases.patch(at('n1', 'kube-node-lease'), { spec: { leaseDurationSeconds: 41 } });
+    const tries = [
+      leases.patch(at('n2', 'kube-node-lease'), { spec: { holderIdentity: 'n1' } }),
+      leases.delete(at('n2', 'kube-node-lease')),
+      metrics.create({ metadata: { name: 'n2' } }),
+      nodes.patch({ name: 'n2', subresource: 'status' }, { status: {} }),
+      nodes.patch({ name: 'n1' }, range),
+    ];
+    const answers = await Promise.allSettled(tries);
+    for (const each of answers) expect(each).toMatchObject({ reason: { code: 'PERMISSION_DENIED' } });
+    await own;
+    // The status is another part of a Node: what is written of the range with it is left out.
+    await nodes.patch({ name: 'n1', subresource: 'status' }, range);
+    await bulk.close();
+    expect((await server.client.nodes.get({ name: 'n1' })).spec?.podCIDR).toBeUndefined();
+    expect((await server.client.leases.get(at('n2', 'kube-node-lease'))).spec?.holderIdentity).toBe('n2');
+  });
+});
+
 describe('an editor', () => {
   it("takes the name of a static pod's mirror, and no more: its pod is none", async () => {
     const pod = await editor.pods.create(podOf('static-n1'));
