@@ -32,7 +32,10 @@ interface Meaning {
   readonly subresource?: string;
 }
 
-/** Each word of ours as Kubernetes' verb and subresource, so that a role for one means the same in the other. */
+/**
+ * Each word of ours as Kubernetes' verb and subresource, so that a role for one means the same in the other. Words that
+ * are not listed say it themselves: "create-eviction".
+ */
 const meanings = {
   get: { verb: 'get' },
   list: { verb: 'list' },
@@ -42,9 +45,6 @@ const meanings = {
   patch: { verb: 'patch' },
   delete: { verb: 'delete' },
   'delete-collection': { verb: 'deletecollection' },
-  bind: { verb: 'create', subresource: 'binding' },
-  evict: { verb: 'create', subresource: 'eviction' },
-  finalize: { verb: 'update', subresource: 'finalize' },
   logs: { verb: 'get', subresource: 'log' },
   exec: { verb: 'create', subresource: 'exec' },
   attach: { verb: 'create', subresource: 'attach' },
@@ -52,7 +52,6 @@ const meanings = {
   // Permission to exec in a container includes its files.
   'read-files': { verb: 'create', subresource: 'exec' },
   'write-files': { verb: 'create', subresource: 'exec' },
-  'create-token': { verb: 'create', subresource: 'token' },
   escalate: { verb: 'escalate' },
   impersonate: { verb: 'impersonate' },
   approve: { verb: 'approve' },

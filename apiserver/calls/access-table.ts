@@ -3,6 +3,7 @@ import { internal } from '../../api/errors/index.ts';
 import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import type { Access } from '../authz/attributes.ts';
+import { actionsOf } from '../verbs/actions/index.ts';
 
 /** What a method may ask of the authorizer, which it has to do before it answers. */
 export interface MethodAccess {
@@ -42,12 +43,10 @@ const scaling: Readonly<Record<string, MethodAccess>> = {
 /** Served by the door of Kubernetes' API alone. */
 const proxy: MethodAccess = { verbs: ['get', 'create', 'update', 'patch', 'delete', 'options'].map((verb) => `${verb}-proxy`) };
 
-/** A kind's methods besides. */
+/** A kind's methods besides those and its actions. */
 const special: Readonly<Record<string, Readonly<Record<string, MethodAccess>>>> = {
   Pod: {
-    Bind: { verbs: ['bind'] },
-    BindStream: { verbs: ['bind'], items: true },
-    Evict: { verbs: ['evict'] },
+    BindStream: { verbs: ['create-binding'], items: true },
     Logs: { verbs: ['logs'] },
     Exec: { verbs: ['exec'] },
     Attach: { verbs: ['attach', 'logs'] },
@@ -58,8 +57,6 @@ const special: Readonly<Record<string, Readonly<Record<string, MethodAccess>>>> 
   },
   Service: { Proxy: proxy },
   Node: { Proxy: proxy },
-  Namespace: { Finalize: { verbs: ['finalize'] } },
-  ServiceAccount: { CreateToken: { verbs: ['create-token'] } },
 };
 
 const reviews = [
@@ -102,7 +99,7 @@ const others: Readonly<Record<string, MethodAccess>> = {
   '/berth.server.v1.Certificates/List': { verbs: ['list'], kinds: ['Certificate'] },
   '/berth.server.v1.Certificates/Renew': { verbs: ['create'], kinds: ['Certificate'] },
   '/berth.server.v1.Certificates/DropAuthority': { verbs: ['delete'], kinds: ['Certificate'] },
-  '/berth.server.v1.Extensions/EmptyNamespace': { verbs: ['finalize'], kinds: ['Namespace'] },
+  '/berth.server.v1.Extensions/EmptyNamespace': { verbs: ['update-finalize'], kinds: ['Namespace'] },
   '/berth.server.v1.SecretKeys/Rotate': { verbs: ['create'], kinds: ['SecretKey'] },
   '/berth.server.v1.Pages/Get': { paths: true },
   '/berth.ops.v1.LogLevels/Get': { verbs: ['get'], kinds: ['LogLevel'] },
@@ -129,10 +126,12 @@ export class AccessTable {
     const { service, subresources = {}, scale } = kind;
     const id = kindId(kind);
     const updates = Object.entries(subresources).map(([name, { method }]) => [method, { verbs: [`update-${name}`] }]);
+    const actions = actionsOf(id).map(({ method, access }) => [method, { verbs: [access] }]);
     const methods: Record<string, MethodAccess> = {
       ...standard,
       ...(scale && scaling),
       ...Object.fromEntries(updates),
+      ...Object.fromEntries(actions),
       ...special[id],
     };
     for (const [name, access] of Object.entries(methods)) this.#methods.set(`/${service}/${name}`, { ...access, kinds: [id] });

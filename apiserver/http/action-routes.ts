@@ -1,21 +1,19 @@
 import { encodeMessage } from '../../api/codec/message.ts';
-import { ApiError, asApiError, type FieldViolation, notFound, unimplemented } from '../../api/errors/index.ts';
-import type { Binding, Eviction, Namespace, TokenRequest, WriteOptions } from '../../api/generated/types.ts';
+import { type FieldViolation, unimplemented } from '../../api/errors/index.ts';
+import type { WriteOptions } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
-import type { AccountTokens } from '../authn/accounts/account-tokens.ts';
 import type { TokenKeys } from '../authn/accounts/token-keys.ts';
 import { decodeObject, parseJson } from '../registry/decode.ts';
-import type { NodeSums } from '../registry/node-sums.ts';
 import { isLenient, leftOutWarnings } from '../registry/prune.ts';
-import type { Registry } from '../registry/registry.ts';
+import { type Action, type ActionDeps as ActionNeeds, placeOfAction, prepareAction } from '../verbs/actions/action.ts';
+import { bind } from '../verbs/actions/bind.ts';
+import { actions } from '../verbs/actions/index.ts';
 import type { CallContext } from '../verbs/call-context.ts';
 import { fieldValidationOf } from '../verbs/call-write.ts';
 import type { PreparedCall } from '../verbs/prepared-call.ts';
 import { answerReview, type ReviewKind, type Reviews, type ReviewTokens, reviewPackages } from '../verbs/reviews.ts';
-import { prepareBind, prepareEvict, prepareFinalize } from '../verbs/special-writes.ts';
 import { otherPlace } from '../verbs/standard-writes.ts';
-import { prepareToken } from '../verbs/token-requests.ts';
 import type { AnswerForm } from './answers/object-forms.ts';
 import { componentsRoute, type Schedulers } from './component-statuses.ts';
 import { findVirtual, type VirtualResource } from './discovery/virtual-resources.ts';
@@ -31,13 +29,9 @@ import { mediaTypeOf, objectBody } from './requests/read-body.ts';
 import { checkedWriteOptions } from './requests/write-options.ts';
 import { type ActionRequest, type DocumentRoute, notThere, type UnaryRoute } from './resource-routes.ts';
 
-/** What the actions need of the server. */
-export interface ActionDeps {
-  readonly registry: Registry;
-  readonly sums: NodeSums;
+/** What serves requests of no stored object needs of the server. */
+export interface ActionDeps extends ActionNeeds {
   readonly reviewTokens: ReviewTokens;
-  /** What makes tokens; absent where there are no service accounts. */
-  readonly accounts: AccountTokens | undefined;
   readonly tokenKeys: TokenKeys;
   /** The schedulers that are connected. */
   readonly schedulers: Schedulers;
@@ -45,23 +39,13 @@ export interface ActionDeps {
 
 type Act = (body: Buffer, call: CallContext, form: AnswerForm) => PreparedCall;
 
-const binding = bodyKind({ kind: 'Binding', apiVersion: 'v1', message: 'berth.core.v1.Binding' });
-const namespace = bodyKind({ kind: 'Namespace', apiVersion: 'v1', message: 'berth.core.v1.Namespace' });
-const evictions = ['policy/v1', 'policy/v1beta1'].map((apiVersion) =>
-  bodyKind({ kind: 'Eviction', apiVersion, message: 'berth.policy.v1.Eviction' }),
-);
-const tokenRequest = bodyKind({
-  ...{ kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', message: 'berth.authentication.v1.TokenRequest' },
-  confidential: true,
-});
-
 /** How a request is served that is about no stored object, or does something to one; undefined for all others. */
 export function actionRoute(of: ActionRequest, deps: ActionDeps): UnaryRoute | DocumentRoute | undefined {
   const { group, version, resource, subresource, rest } = of.target;
   if (rest !== '' && subresource !== 'proxy') throw noSuchResource(`the path "${of.request.url}"`);
   const virtual = findVirtual(group, version, resource);
   if (virtual) return virtualRoute(virtual, of, deps);
-  return group === '' && version === 'v1' ? subresourceRoute(of, deps) : undefined;
+  return actionAt(of, deps);
 }
 
 function virtualRoute(virtual: VirtualResource, of: ActionRequest, deps: ActionDeps): UnaryRoute | DocumentRoute {
@@ -71,7 +55,7 @@ function virtualRoute(virtual: VirtualResource, of: ActionRequest, deps: ActionD
   if (virtual.kind === 'ComponentStatus') return componentsRoute(of, deps);
   if (virtual.verbs.includes('get')) return metricsRoute(virtual, of, deps.registry);
   if (request.method !== 'POST' || target.name !== '') throw notThere(of);
-  if (virtual.kind === 'Binding') return created(`${podService(deps)}/Bind`, bindAct(of, deps));
+  if (virtual.kind === 'Binding') return routeOf(bind, deps.registry.store(bind.of).kind, of, deps);
   const kind = virtual.kind as ReviewKind;
   const message = `${reviewPackages[kind]}.${kind}`;
   return created(`${message}s/Create`, (body, call, form) => {
@@ -84,103 +68,58 @@ function virtualRoute(virtual: VirtualResource, of: ActionRequest, deps: ActionD
   });
 }
 
-function subresourceRoute(of: ActionRequest, deps: ActionDeps): UnaryRoute | DocumentRoute | undefined {
+/** How a request of an action is served; undefined for a path that names none. */
+function actionAt(of: ActionRequest, deps: ActionDeps): UnaryRoute | undefined {
   const { request, target } = of;
   if (target.subresource === '' || target.isWatch) return undefined;
-  const verb = (method: string, route: () => UnaryRoute): UnaryRoute => {
-    if (request.method !== method) throw notThere(of);
-    return route();
-  };
-  switch (`${target.resource}/${target.subresource}`) {
-    case 'pods/binding':
-      return verb('POST', () => created(`${podService(deps)}/Bind`, bindAct(of, deps)));
-    case 'pods/eviction':
-      return verb('POST', () => created(`${podService(deps)}/Evict`, evictAct(of, deps)));
-    case 'serviceaccounts/token':
-      return verb('POST', () => created('berth.core.v1.ServiceAccounts/CreateToken', tokenAct(of, deps)));
-    case 'namespaces/finalize':
-      return verb('PUT', () => ({ ...created('berth.core.v1.Namespaces/Finalize', finalizeAct(of, deps)), code: 200 }));
-    default:
-      return undefined;
+  const apiVersion = target.group === '' ? target.version : `${target.group}/${target.version}`;
+  for (const action of actions) {
+    const { verb, subresource } = placeOfAction(action);
+    const kind = deps.registry.stores.get(action.of)?.kind;
+    if (subresource !== target.subresource || kind?.plural !== target.resource || kind.apiVersion !== apiVersion) continue;
+    if (request.method !== (verb === 'create' ? 'POST' : 'PUT')) throw notThere(of);
+    return routeOf(action, kind, of, deps);
   }
+  return undefined;
 }
 
-const podService = ({ registry }: ActionDeps): string => registry.store('Pod').kind.service;
+function routeOf(action: Action, kind: Kind, of: ActionRequest, deps: ActionDeps): UnaryRoute {
+  const prepare: Act = (body, call, form) => {
+    const sent = bodyKindOf(action, of.request, body);
+    const { object, options } = readBodyOf<ApiObject>(of, body, sent, call);
+    placed(object, of.target);
+    const prepared = prepareAction(action, { object, options }, deps, call);
+    const run = async () => {
+      const { bytes, warnings = [] } = await prepared.run();
+      if (action.answer === 'status') return { bytes: form.status(successOf({ code: 201 })), warnings };
+      return { bytes: form.encode(action.answer === 'object' ? kind : sent, bytes), warnings };
+    };
+    const asHttpError = (error: unknown) => Promise.reject(action.asHttpError?.(error) ?? error);
+    return { run: () => run().catch(asHttpError) };
+  };
+  const code = placeOfAction(action).verb === 'create' ? 201 : 200;
+  return { ...created(`${kind.service}/${action.method}`, prepare), code };
+}
 
 const created = (method: string, prepare: Act): UnaryRoute => ({
   ...{ of: 'unary', method: `/${method}`, hasBody: true, code: 201, prepare },
 });
 
-function bindAct(of: ActionRequest, { registry, sums }: ActionDeps): Act {
-  return (body, call, form) => {
-    const { object, options } = readBodyOf<Binding>(of, body, binding, call);
-    placed(object, of.target);
-    const deps = { pods: registry.store('Pod'), nodes: registry.store('Node'), sums };
-    return success(prepareBind(deps, { object, options }, call), form);
-  };
+/** The version that the body says it is of: the first of the action's, where it says none of them. */
+function bodyKindOf({ body: sent }: Action, request: HttpRequest, body: Buffer): Kind {
+  const { apiVersions, ...names } = sent;
+  const kinds = apiVersions.map((apiVersion) => bodyKind({ ...names, apiVersion }));
+  const [newest] = kinds as [Kind];
+  if (kinds.length === 1) return newest;
+  return kinds.find(({ apiVersion }) => apiVersion === versionOf(request, body, newest)) ?? newest;
 }
 
-function evictAct(of: ActionRequest, { registry }: ActionDeps): Act {
-  return (body, call, form) => {
-    const { object, options } = readBodyOf<Eviction>(of, body, evictionKind(of.request, body), call);
-    placed(object, of.target);
-    const deps = { pods: registry.store('Pod'), budgets: registry.store('PodDisruptionBudget') };
-    const prepared = prepareEvict(deps, { object, options }, call);
-    return success({ run: () => prepared.run().catch((error: unknown) => Promise.reject(asRefusedEviction(error))) }, form);
-  };
-}
-
-/** A body says which of the two versions it is of. */
-function evictionKind(request: HttpRequest, body: Buffer): Kind {
-  const [newest, older] = evictions as [Kind, Kind];
+function versionOf(request: HttpRequest, body: Buffer, kind: Kind): unknown {
   const type = mediaTypeOf(request);
-  if (type === 'application/vnd.kubernetes.protobuf') return openEnvelope(body).apiVersion === older.apiVersion ? older : newest;
-  const json = parseJson(objectBody(type, body, newest).bytes, 'eviction');
-  return isJsonObject(json) && json.apiVersion === older.apiVersion ? older : newest;
+  if (type === 'application/vnd.kubernetes.protobuf') return openEnvelope(body).apiVersion;
+  const json = parseJson(objectBody(type, body, kind).bytes, kind.singular);
+  return isJsonObject(json) ? json.apiVersion : undefined;
 }
-
-/** As Kubernetes says it: without a time, so that no client library waits by itself for what may take hours. */
-function asRefusedEviction(error: unknown): unknown {
-  const known = asApiError(error);
-  if (known?.reason !== 'DisruptionBudget') return error;
-  const message = "Cannot evict pod as it would violate the pod's disruption budget.";
-  const cause = { reason: known.reason, description: known.message, field: '' };
-  return new ApiError(known.code, 'TooManyRequests', message, { violations: [cause] });
-}
-
-function tokenAct(of: ActionRequest, { accounts }: ActionDeps): Act {
-  return (body, call, form) => {
-    if (!accounts) throw notFound({ kind: 'resource', name: 'serviceaccounts/token' });
-    const { object } = readBodyOf<TokenRequest>(of, body, tokenRequest, call);
-    placed(object, of.target);
-    const prepared = prepareToken(accounts, object, call);
-    const answer = async () => encodeMessage(tokenRequest.message, await prepared.run());
-    return { run: async () => ({ bytes: form.encode(tokenRequest, await answer()) }) };
-  };
-}
-
-function finalizeAct(of: ActionRequest, { registry }: ActionDeps): Act {
-  return (body, call, form) => {
-    const { object, options } = readBodyOf<Namespace>(of, body, namespace, call);
-    placed(object, of.target);
-    const store = registry.store('Namespace');
-    const prepared = prepareFinalize(store, { object, options }, call);
-    return {
-      run: async () => {
-        const { bytes, warnings } = await prepared.run();
-        return { bytes: form.encode(store.kind, bytes), warnings };
-      },
-    };
-  };
-}
-
-/** What was done is answered with a Status. */
-const success = (prepared: PreparedCall, form: AnswerForm): PreparedCall => ({
-  run: async () => {
-    const { warnings = [] } = await prepared.run();
-    return { bytes: form.status(successOf({ code: 201 })), warnings };
-  },
-});
 
 function readBodyOf<T extends ApiObject>(
   { request, query }: ActionRequest,

@@ -1,5 +1,8 @@
 import { groupOf } from '../../api/kinds/identity.ts';
+import { kindId } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { type Action, placeOfAction } from '../verbs/actions/action.ts';
+import { actionsOf } from '../verbs/actions/index.ts';
 
 /** A resource, or a subresource of one ("deployments/scale"), as APIResource has it. */
 export interface Resource {
@@ -32,22 +35,26 @@ const proxied = ['create', 'delete', 'get', 'patch', 'update'];
 
 type Special = Pick<Resource, 'name' | 'group' | 'version' | 'kind' | 'verbs'>;
 
-/** Subresources of the core group that are no part of the object. */
+/** Subresources of the core group that are no part of the object and no action. */
 const special: Readonly<Record<string, readonly Special[]>> = {
-  namespaces: [{ name: 'finalize', kind: 'Namespace', verbs: ['update'] }],
   nodes: [{ name: 'proxy', kind: 'NodeProxyOptions', verbs: proxied }],
   pods: [
     { name: 'attach', kind: 'PodAttachOptions', verbs: streams },
-    { name: 'binding', kind: 'Binding', verbs: ['create'] },
-    { name: 'eviction', group: 'policy', version: 'v1', kind: 'Eviction', verbs: ['create'] },
     { name: 'exec', kind: 'PodExecOptions', verbs: streams },
     { name: 'log', kind: 'Pod', verbs: ['get'] },
     { name: 'portforward', kind: 'PodPortForwardOptions', verbs: streams },
     { name: 'proxy', kind: 'PodProxyOptions', verbs: proxied },
   ],
   services: [{ name: 'proxy', kind: 'ServiceProxyOptions', verbs: proxied }],
-  serviceaccounts: [{ name: 'token', group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', verbs: ['create'] }],
 };
+
+/** An action as a subresource; the version of its body is told where it is not the kind's. */
+function specialOf(action: Action, { apiVersion }: Kind): Special {
+  const { verb, subresource: name } = placeOfAction(action);
+  const [sent = ''] = action.body.apiVersions;
+  const version = sent.slice(sent.indexOf('/') + 1);
+  return { name, ...(sent !== apiVersion && { group: groupOf(sent), version }), kind: action.body.kind, verbs: [verb] };
+}
 
 /** The subresources of a kind, as discovery tells of them. */
 export function partsOfKind(kind: Kind): Resource[] {
@@ -61,6 +68,6 @@ export function partsOfKind(kind: Kind): Resource[] {
     ...(hasStatus ? [part('status')] : []),
     ...(scale ? [part('scale', { group: 'autoscaling', version: 'v1', kind: 'Scale' })] : []),
     ...Object.keys(subresources).map((name) => part(name)),
-    ...own.map(({ name, ...more }) => part(name, more)),
+    ...[...own, ...actionsOf(kindId(kind)).map((action) => specialOf(action, kind))].map(({ name, ...more }) => part(name, more)),
   ];
 }

@@ -30,10 +30,12 @@ import type { Registry } from '../registry/registry.ts';
 import type { BackupSource } from '../storage/backup/backup-source.ts';
 import type { SecretKeys } from '../storage/encryption/secret-keys.ts';
 import { Tunnels } from '../tunnel/tunnels.ts';
+import type { ActionDeps } from '../verbs/actions/action.ts';
 import { defaultListLimits, type ListLimits } from '../verbs/list-gate.ts';
 import { Verbs } from '../verbs/verbs.ts';
 import { defaultWatchLimits, type WatchLimits } from '../verbs/watch-pump.ts';
 import { placeOf } from '../watch/entry.ts';
+import { actionMethods, bindStreamMethod } from './action-methods.ts';
 import { addWebhooks } from './admission-webhooks.ts';
 import { BACKUP_SERVICE, backupService } from './backup-service.ts';
 import { CallPipeline, type CallPipelineOptions } from './call-pipeline.ts';
@@ -52,8 +54,7 @@ import { addReflection } from './reflection.ts';
 import { reviewServices } from './review-services.ts';
 import { SchedulerLinks } from './scheduler-links.ts';
 import { SECRET_KEYS_SERVICE, secretKeysService } from './secret-keys-service.ts';
-import { bindMethods, evictMethod, finalizeMethod } from './special-methods.ts';
-import { createTokenMethod, TOKEN_KEYS_SERVICE, tokenKeysService } from './token-methods.ts';
+import { TOKEN_KEYS_SERVICE, tokenKeysService } from './token-keys-service.ts';
 import { podStreamMethods } from './tunnel/pod-streams.ts';
 import { TUNNEL_SERVICE, tunnelService } from './tunnel/tunnel-service.ts';
 import { type SpecialMethods, typedService } from './typed-service.ts';
@@ -133,12 +134,16 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const { dynamic, random, webhookTargets } = options;
   if (dynamic) addWebhooks(dynamic, { registry, tunnels: core.tunnels, metrics, random, webhookTargets });
   const names = [...coreNames];
-  const special = specialMethods(options, core, calls);
+  const { accounts } = calls;
+  const { sums, tokenKeys } = options;
+  const deps = { registry, sums, accounts };
+  const ofPods = podMethods(deps, core, calls.pipeline);
   registry.stores.follow((store) => {
     // Kinds that users added have no service of their own, and may have the names of another one's.
     if (isCustom(store.kind)) return;
     calls.access.add(store.kind);
-    serve(typedService(store, core.verbs, calls.pipeline, special[store.id] ?? {}));
+    const special = { ...actionMethods(store.id, deps, calls.pipeline), ...(store.id === 'Pod' && ofPods) };
+    serve(typedService(store, core.verbs, calls.pipeline, special));
     names.push(store.kind.service);
   });
   for (const service of coreServices(options, core, calls)) serve(service);
@@ -154,9 +159,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     isServing = serving;
     setHealth(serving);
   };
-  const { accounts } = calls;
-  const { sums, tokenKeys } = options;
-  const actions = { registry, sums, accounts, reviewTokens, tokenKeys, schedulers: core.schedulers };
+  const actions = { ...deps, reviewTokens, tokenKeys, schedulers: core.schedulers };
   const aggregation = createAggregation({ ...options, tunnels: core.tunnels });
   const door = new LazyDoor({
     ...{ ...calls.options, registry, ...core, actions, aggregation },
@@ -222,17 +225,9 @@ function createCore(options: ApiServerOptions, { pipeline, meters, limits: clien
   return { verbs, tunnels: new Tunnels(randomUUID), streams, schedulers: new SchedulerLinks() };
 }
 
-/** The methods of single kinds beside the standard verbs, by the kind's id. */
-function specialMethods(
-  options: ApiServerOptions,
-  { tunnels, streams }: Core,
-  { pipeline, accounts }: Calls,
-): Readonly<Record<string, SpecialMethods>> {
-  return {
-    Pod: podMethods(options, tunnels, pipeline, streams),
-    ...(accounts && { ServiceAccount: createTokenMethod(accounts, pipeline) }),
-    Namespace: finalizeMethod(options.registry.store('Namespace'), pipeline),
-  };
+/** The streams of pods. */
+function podMethods(deps: ActionDeps, { tunnels, streams }: Core, pipeline: CallPipeline): SpecialMethods {
+  return { ...bindStreamMethod(deps, streams), ...podStreamMethods(deps.registry.store('Pod'), tunnels, pipeline) };
 }
 
 /** The services that are of no kind. */
@@ -287,16 +282,4 @@ function accountTokens({ registry: { stores, store }, tokenKeys: keys, now }: Ap
   return (
     accounts && new AccountTokens({ keys, accounts, pods: store('Pod'), secrets: store('Secret'), nodes: store('Node'), now })
   );
-}
-
-function podMethods(
-  { registry, sums }: ApiServerOptions,
-  tunnels: Tunnels,
-  pipeline: CallPipeline,
-  streams: ItemStreams,
-): SpecialMethods {
-  const pods = registry.store('Pod');
-  const deps = { pods, nodes: registry.store('Node'), sums };
-  const evict = evictMethod({ pods, budgets: registry.store('PodDisruptionBudget') }, pipeline);
-  return { ...bindMethods(deps, pipeline, streams), ...evict, ...podStreamMethods(pods, tunnels, pipeline) };
 }

@@ -27,7 +27,7 @@ export function extensionsService(deps: ExtensionsServiceDeps, pipeline: CallPip
         const request = decodeStrictly<EmptyNamespaceRequest>('berth.server.v1.EmptyNamespaceRequest', bytes, 'request');
         const { namespace = '' } = request;
         if (namespace === '') throw badRequest('name a namespace');
-        call.authorize({ verb: 'finalize', kind: 'Namespace', namespace: '', name: namespace });
+        call.authorize({ verb: 'update-finalize', kind: 'Namespace', namespace: '', name: namespace });
         return { run: () => emptyNamespace(deps, namespace, call) };
       }),
     },

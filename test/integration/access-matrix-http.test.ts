@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { groupOf } from '../../api/kinds/identity.ts';
-import { kinds } from '../../api/kinds/index.ts';
+import { kindId, kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { placeOfAction } from '../../apiserver/verbs/actions/action.ts';
+import { actionsOf } from '../../apiserver/verbs/actions/index.ts';
 import { askers, startAskedServer } from './access-askers.ts';
 import { everyMethod } from './access-requests.ts';
 import type { RunningServer } from './apiserver-harness.ts';
@@ -37,7 +39,12 @@ function standard(kind: Kind): Readonly<Record<string, Request>> {
   const patch = (subresource: string): Request => ({
     ...{ method: 'PATCH', path: `${one}${subresource}?${dryRun}`, body: {}, type: 'application/merge-patch+json' },
   });
+  const actions = actionsOf(kindId(kind)).map((action): [string, Request] => {
+    const { verb, subresource } = placeOfAction(action);
+    return [action.method, { ...put(`/${subresource}`), method: verb === 'create' ? 'POST' : 'PUT', body: { metadata } }];
+  });
   return {
+    ...Object.fromEntries(actions),
     Create: { method: 'POST', path: `${all}?${dryRun}`, body },
     Update: put(''),
     UpdateStatus: put('/status'),
@@ -55,7 +62,6 @@ function standard(kind: Kind): Readonly<Record<string, Request>> {
 }
 
 const pod = `/api/v1/namespaces/default/pods/${name}`;
-const metadata = { namespace: 'default', name };
 const post = (path: string, body: object): Request => ({ method: 'POST', path, body });
 const get = (path: string): Request => ({ method: 'GET', path });
 const authorization = '/apis/authorization.k8s.io/v1';
@@ -64,16 +70,10 @@ const read = { nonResourceAttributes: { verb: 'get', path: '/' } };
 const inDefault = { user: 'x', resourceAttributes: { verb: 'get', resource: 'pods', namespace: 'default' } };
 
 const special: Readonly<Record<string, Request>> = {
-  'berth.core.v1.Pods/Bind': post(`${pod}/binding`, { metadata }),
-  'berth.core.v1.Pods/Evict': post(`${pod}/eviction?${dryRun}`, { metadata }),
   'berth.core.v1.Pods/Logs': get(`${pod}/log`),
   'berth.core.v1.Pods/Exec': get(`${pod}/exec?command=x&stdout=1`),
   'berth.core.v1.Pods/Attach': get(`${pod}/attach?stdout=1`),
   'berth.core.v1.Pods/PortForward': get(`${pod}/portforward?ports=80`),
-  'berth.core.v1.ServiceAccounts/CreateToken': post(`/api/v1/namespaces/default/serviceaccounts/${name}/token`, {}),
-  'berth.core.v1.Namespaces/Finalize': {
-    ...{ method: 'PUT', path: `/api/v1/namespaces/${name}/finalize?${dryRun}`, body: { metadata: { name } } },
-  },
   'berth.meta.v1.Objects/Kinds': get('/apis'),
   'berth.server.v1.Pages/Get': get('/metrics'),
   'berth.authentication.v1.SelfSubjectReviews/Create': post(`${authentication}/selfsubjectreviews`, {}),

@@ -1,7 +1,8 @@
 import type { Method, Service } from 'protobufjs';
 import { allDescriptors } from '../../api/codec/descriptors.ts';
-import { kinds } from '../../api/kinds/index.ts';
+import { kindId, kinds } from '../../api/kinds/index.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
+import { actionsOf } from '../../apiserver/verbs/actions/index.ts';
 
 // One harmless request for every method of the API: of objects that are not there, or as a dry run.
 
@@ -27,6 +28,7 @@ function standard(kind: Kind): Readonly<Record<string, object>> {
       PatchScale: { ...place, name, type: 'merge', patch: Buffer.from('{}'), options: dryRun },
     }),
     ...Object.fromEntries(Object.values(kind.subresources ?? {}).map(({ method }) => [method, write])),
+    ...Object.fromEntries(actionsOf(kindId(kind)).map(({ method }) => [method, write])),
     Get: { ...place, name },
     List: place,
     Watch: { ...place, options: watching },
@@ -44,9 +46,7 @@ const start = { start: at };
 /** What is special to a service, by its name and then the method's. Methods with streams of items take one item. */
 const special: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   'berth.core.v1.Pods': {
-    Bind: { object: pod },
     BindStream: { bindings: [{ id: 1, binding: { object: pod } }] },
-    Evict: { object: pod, options: dryRun },
     Logs: at,
     ReadFiles: { ...at, options: { path: '/x' } },
     Exec: { start: { ...at, options: { command: ['x'] } } },
@@ -54,8 +54,6 @@ const special: Readonly<Record<string, Readonly<Record<string, object>>>> = {
     PortForward: { start: { ...at, options: { ports: [80] } } },
     WriteFiles: { start: { ...at, options: { path: '/x' } } },
   },
-  'berth.core.v1.ServiceAccounts': { CreateToken: { object: { metadata: at } } },
-  'berth.core.v1.Namespaces': { Finalize: { object: { metadata: { name } }, options: dryRun } },
   'berth.meta.v1.Objects': {
     Kinds: {},
     Create: objectWrite,

@@ -3,10 +3,10 @@ import { MetricsRegistry } from '../../api/metrics/index.ts';
 import { Authorizer } from '../../apiserver/authz/authorizer.ts';
 import type { KindStore } from '../../apiserver/registry/kind-store.ts';
 import { NodeSums } from '../../apiserver/registry/node-sums.ts';
+import { actionMethods, bindStreamMethod } from '../../apiserver/rpc/action-methods.ts';
 import type { CallPipeline } from '../../apiserver/rpc/call-pipeline.ts';
 import type { ItemStreams } from '../../apiserver/rpc/item-stream.ts';
 import { objectsService } from '../../apiserver/rpc/objects-service.ts';
-import { bindMethods } from '../../apiserver/rpc/special-methods.ts';
 import { typedService } from '../../apiserver/rpc/typed-service.ts';
 import { createServerRegistry, type ServerRegistry } from '../../apiserver/server-registry.ts';
 import { createMemoryStorage } from '../../apiserver/storage/memory/memory-storage.ts';
@@ -55,9 +55,9 @@ function collectMethods({ registry }: ServerRegistry, verbs: Verbs): Map<string,
       if (method) methods.set(`/${service}/${name}`, method as PrepareCall);
   };
   const pods = registry.store('Pod');
-  const binding = bindMethods({ pods, nodes: registry.store('Node'), sums: new NodeSums(pods.cache) }, passing, streams);
+  const deps = { registry, sums: new NodeSums(pods.cache), accounts: undefined };
   for (const store of registry.stores) {
-    const own = store === pods ? binding : {};
+    const own = { ...actionMethods(store.id, deps, passing), ...(store === pods && bindStreamMethod(deps, streams)) };
     // Methods of single kinds are not simulated, but are registered.
     const special = new Proxy(own, { get: (of, name) => Reflect.get(of, name) ?? notSimulated(store, String(name)) });
     add(store.kind.service, typedService(store, verbs, passing, special));

@@ -1,4 +1,6 @@
 import { badRequest } from '../../../api/errors/index.ts';
+import { placeOfAction } from '../../verbs/actions/action.ts';
+import { actionsOf } from '../../verbs/actions/index.ts';
 import { noSuchResource } from '../errors/no-such-resource.ts';
 
 /** What the path of a request names: a resource, or something that is none ("/version"). */
@@ -24,7 +26,10 @@ export interface ResourcePath {
 }
 
 /** The subresources of a namespace: anything else behind its name is a resource in it. */
-const ofNamespaces: ReadonlySet<string> = new Set(['status', 'finalize']);
+const ofNamespaces: ReadonlySet<string> = new Set([
+  'status',
+  ...actionsOf('Namespace').map((action) => placeOfAction(action).subresource),
+]);
 
 /**
  * Reads the path of a request as Kubernetes' API has it: /api/v1/namespaces/N/pods/P/log, /apis/G/V/R. Throws

@@ -1,31 +1,13 @@
 import { encodeMessage } from '../../api/codec/message.ts';
-import type { TokenRequestWriteRequest } from '../../api/generated/types.ts';
-import { type AccountTokens, TOKEN_ISSUER } from '../authn/accounts/account-tokens.ts';
+import { TOKEN_ISSUER } from '../authn/accounts/account-tokens.ts';
 import { jsonWebKeys, type TokenKeys } from '../authn/accounts/token-keys.ts';
 import { decodeStrictly } from '../registry/decode.ts';
-import { prepareToken } from '../verbs/token-requests.ts';
 import type { CallPipeline } from './call-pipeline.ts';
 import { serviceDefinition } from './definitions.ts';
-import type { SpecialMethods } from './typed-service.ts';
 
 export const TOKEN_KEYS_SERVICE = 'berth.authentication.v1.TokenKeys';
 
 const MESSAGES = 'berth.authentication.v1';
-
-/** ServiceAccounts.CreateToken. */
-export function createTokenMethod(tokens: AccountTokens, pipeline: CallPipeline): SpecialMethods {
-  return {
-    CreateToken: pipeline.unary((request, call) => {
-      const { object = {} } = decodeStrictly<TokenRequestWriteRequest>(
-        `${MESSAGES}.TokenRequestWriteRequest`,
-        request,
-        'request',
-      );
-      const prepared = prepareToken(tokens, object, call);
-      return { run: async () => ({ bytes: encodeMessage(`${MESSAGES}.TokenRequest`, await prepared.run()) }) };
-    }),
-  };
-}
 
 /** The public keys, for programs that verify service account tokens themselves. */
 export function tokenKeysService(keys: TokenKeys, pipeline: CallPipeline, now: () => Date) {
