@@ -25,11 +25,11 @@ export const stopping = (): ApiError => unavailable('the API server is stopping:
 const ERROR_FIELD = 4;
 const END_FIELD = 9;
 
-/** In every frame that a client sends input with, the bytes are this field, and there is no other. */
+/** The only field of a frame with input of the client: its bytes. */
 const BYTES_FIELD = 2;
 /**
- * The gRPC library holds 16 messages for an agent that does not read, however large they are: this large are those with
- * input at most.
+ * The largest frame with input. The gRPC library buffers 16 messages of any size for an agent that does not read, so
+ * this bounds the buffer.
  */
 const MAX_INPUT_BYTES = 32 * 1024;
 

@@ -8,11 +8,11 @@ import { jobNameAt, scheduledAt } from './new-job.ts';
 
 /** More missed times than this cause an event; the last one is still started. */
 const manyMissed = 100;
-/** A last time so far ahead of now was written by a clock that was wrong: it is not waited for. */
+/** A last time further ahead of now than this was written by a wrong clock, and is ignored. */
 const implausibleMs = 24 * 3_600_000;
 /**
- * A CronJob is looked at at least so often, because clocks may be set; it is also how far back a wrong last time
- * looks.
+ * The longest wait between two looks at a CronJob, because clocks may be set. Where the last time is implausible, the
+ * times of the last two such waits count as due.
  */
 export const longestWaitMs = 60_000;
 

@@ -28,26 +28,26 @@ export interface Collector {
   readonly reducer: HeapReducer;
 }
 
-/** How often it is looked whether work has ended. */
+/** The interval between two looks at the process. */
 export const checkMs = 10_000;
 /**
- * A fifth of a core: heartbeats of 500 nodes take half of that, and the engine's lists far less; a pause of 50 ms is
- * not for a process that has something to do.
+ * Processor time in an interval up to which the process is quiet, so that a pause of 50 ms delays nothing: a fifth of a
+ * core. Heartbeats of 500 nodes take half of that, and lists of the engine far less.
  */
 const quietMs = checkMs / 5;
-/** Half a core: what reduces the memory meanwhile takes less. */
+/** Processor time beyond which the process is busy: half a core. The reduction of a large heap alone takes less. */
 const busyMs = checkMs / 2;
-/** With less the process only ticks: it needs no room for young objects, and little of its code. */
+/** Processor time up to which the process only ticks: it needs no room for young objects, and little of its code. */
 const restMs = checkMs / 40;
-/** What V8 leaves lying about of less is not worth the pause; ticking alone takes minutes to make so much. */
+/** Growth of the heap that is worth a pause; a process that only ticks takes minutes for it. */
 const worthBytes = 8 * 1024 * 1024;
-/** Neither is less than this part of what lives, which the pause grows with. */
+/** The same as a share of the live heap, because the pause grows with that; the larger of both counts. */
 const worthFraction = 1 / 4;
-/** How often in a row the heap is collected for the room of young objects. */
+/** The bound of collections in a row that only give back the room for young objects. */
 const mostRepeats = 3;
-/** Pauses grow with the heap: one with more is collected in one only where V8 has not reduced it. */
+/** The largest heap that is collected in one pause while the process only ticks; LargeHeap reduces a larger one. */
 const mostShrunkBytes = 128 * 1024 * 1024;
-/** The same while the process does something now and then, such as carrying a change of a Service: 64 ms at most. */
+/** The same while the process works a little, such as for changes of Services: a pause of 64 ms at most. */
 const mostPausedBytes = 32 * 1024 * 1024;
 
 /**

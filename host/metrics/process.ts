@@ -63,7 +63,7 @@ export const processMetrics = {
 } as const satisfies MetricTable;
 
 export interface ProcessFacts {
-  /** server or agent. */
+  /** The program: "server", "agent", "scheduler", "controllers". */
   readonly component: string;
   readonly version: string;
 }
