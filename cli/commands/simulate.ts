@@ -6,6 +6,7 @@ import { eachManifest } from '../manifests/each-manifest.ts';
 import { type ManifestFlags, readManifests } from '../manifests/manifests.ts';
 import { ExitWith } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
+import { simulatedPods } from '../why/simulated-pods.ts';
 import { withManifestFlags } from '../write/write-options.ts';
 
 interface SimulateFlags extends ManifestFlags {
@@ -31,11 +32,16 @@ async function simulate(session: Session, flags: SimulateFlags): Promise<void> {
   await eachManifest(session, await readManifests(flags), async ({ kind, object }) => {
     const { metadata } = object;
     const named = { ...object, metadata: { ...metadata, namespace: metadata?.namespace || session.namespace } };
-    if (kind.kind === 'Pod') pods.push(named);
-    else if (kind.kind === 'PersistentVolumeClaim') claims.push(named);
-    else process.stderr.write(`${kind.kind} is passed over: only pods are placed\n`);
+    const made = simulatedPods(kind, named);
+    if (made) {
+      pods.push(...made.pods);
+      claims.push(...made.claims);
+    } else if (kind.kind === 'PersistentVolumeClaim') claims.push(named);
+    else if (kind.kind === 'DaemonSet') {
+      process.stderr.write(`daemonset "${metadata?.name}" is left out: it has a pod on each node that suits it\n`);
+    }
   });
-  if (pods.length === 0) throw badRequest('the manifests hold no pods');
+  if (pods.length === 0) throw badRequest('the manifests hold no pods, nor workloads that have some');
   const toCome = await claimsToCome(session, claims);
   const explained = await explain(session, pods, toCome);
   const { jsonText, simulationTable } = await import('../why/report.ts');

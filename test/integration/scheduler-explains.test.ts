@@ -240,6 +240,21 @@ describe('the command line', () => {
     expect([code, err]).toEqual([1, 'error: 1 of 2 pods would fit nowhere\n']);
   });
 
+  it('simulate says where the pods of a workload would go, and leaves out what has none', async () => {
+    const file = join(cli.folder, 'workload.yaml');
+    const template = '{metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}}';
+    const spec = `{replicas: 2, selector: {matchLabels: {a: b}}, template: ${template}}`;
+    await writeFile(
+      file,
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: site}\n` +
+        `---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: site}\nspec: ${spec}\n`,
+    );
+    const { code, out, err } = await cli.berth('simulate', '-f', file);
+    expect(out).toMatch(/^default +site-1 +(small|large) +2 of 3 nodes fit$/m);
+    expect(out).toMatch(/^default +site-2 +(small|large) +[12] of 3 nodes fit$/m);
+    expect([code, err]).toEqual([0, '']);
+  });
+
   it('simulate says that it cannot know where a claim of the same manifest will have its volume, and goes on with the other pods', async () => {
     const file = join(cli.folder, 'claim.yaml');
     const volumes = '[{name: v, persistentVolumeClaim: {claimName: data}}]';
