@@ -13,8 +13,12 @@ const conditions = ['berth-source', ...defaultServerConditions];
 const expectation = { poll: { timeout: 30_000 } };
 /** In milliseconds, of a test in its long form (hack/chaos): that of one test kills engines for an hour. */
 const longTest = process.env.BERTH_CHAOS === 'long' ? 7_200_000 : undefined;
-/** Files that take longest, nearly all of it waiting: begun last, they would run alone at the end. */
-const first = ['node-deleted', 'scheduler-standby', 'controllers-standby', 'kubernetes-clients', 'store-migration'];
+/** Files that take longest, and do not look it by their size: begun last, they would run alone at the end. */
+const first = [
+  ...['node-deleted', 'scheduler-standby', 'controllers-standby', 'kubernetes-clients', 'store-migration', 'package'],
+  ...['storage-restore', 'other-languages', 'pod-network-ways', 'package-tarball', 'client-reflector', 'lease-takeover'],
+  ...['service-allocation', 'watch-json-memory', 'apiserver-damaged', 'cli-output'],
+];
 
 class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
