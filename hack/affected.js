@@ -10,7 +10,7 @@ import ts from 'typescript';
 /** What every test depends on: how tests run, and the libraries. */
 const ofAll = /^(vitest\.config\.ts|tsconfig\.json|package(-lock)?\.json|test\/leftovers\.ts)$/;
 /** What each e2e and chaos test runs on, beside what it names itself. */
-const ofHosts = /^hack\/(test|cluster|build|images|lib\.sh|run-files\.js)$/;
+const ofHosts = /^hack\/(test|cluster|build|images|lib\.sh|run-files\.js|run-on-host\.js)$/;
 /** It looks at all documents, those of rooms too. */
 const ofDocuments = 'hack/verify-docs.test.ts';
 const isTest = (name) => name.endsWith('.test.ts');

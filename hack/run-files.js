@@ -4,6 +4,8 @@
 import { spawn } from 'node:child_process';
 import { createWriteStream, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { mark } from './run-on-host.js';
 
 const [hosts, results, ...files] = process.argv.slice(2);
 
@@ -28,52 +30,83 @@ let passedFiles = 0;
  */
 const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env;
 
-/** Runs a file; gives its exit code. */
-function runOn(host, file, log, report) {
-  const project = file.startsWith('test/chaos/') ? 'chaos' : 'e2e';
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const command = ['exec', host, 'node_modules/.bin/vitest', 'run', '--project', project, ...reporters, file];
-  return new Promise((resolve, reject) => {
-    const out = createWriteStream(log);
-    const child = spawn('hack/cluster', command, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
-    running.add(child);
-    child.stdout.pipe(out, { end: false });
-    child.stderr.pipe(out, { end: false });
-    child.on('error', reject);
-    child.on('close', (code) => {
-      running.delete(child);
-      out.end(() => resolve(code));
-    });
-  });
-}
+/**
+ * A vitest on a host, which starts with its first file, goes on with the next, and starts again after its death:
+ * starting it takes as long as a short file.
+ */
+class HostRunner {
+  #host;
+  #child;
+  #hear = () => {};
 
-function counts(report) {
-  try {
-    const { numPassedTests, numPendingTests } = JSON.parse(readFileSync(report, 'utf8'));
-    return { done: numPassedTests, skipped: numPendingTests };
-  } catch {
-    return { done: 0, skipped: 0 };
+  constructor(host) {
+    this.#host = host;
+  }
+
+  /** Runs a file; gives its outcome, or undefined when vitest ended with it. What vitest says goes to `log`. */
+  async run(file, log) {
+    const out = createWriteStream(log);
+    const outcome = await new Promise((resolve) => {
+      const end = (outcome) => {
+        this.#hear = () => {};
+        resolve(outcome);
+      };
+      this.#hear = (line) => {
+        if (line === undefined) end(undefined);
+        else if (line.startsWith(mark)) end(JSON.parse(line.slice(mark.length)));
+        else out.write(`${line}\n`);
+      };
+      this.#child ??= this.#start();
+      this.#child.stdin.write(`${file}\n`);
+    });
+    await new Promise((resolve) => out.end(resolve));
+    return outcome;
+  }
+
+  end() {
+    this.#child?.stdin.end();
+  }
+
+  #start() {
+    const child = spawn('hack/cluster', ['exec', this.#host, 'node', 'hack/run-on-host.js'], { env: environment });
+    running.add(child);
+    child.stdin.on('error', () => {});
+    for (const output of [child.stdout, child.stderr]) createInterface({ input: output }).on('line', (line) => this.#hear(line));
+    child.on('close', () => {
+      running.delete(child);
+      this.#child = undefined;
+      this.#hear(undefined);
+    });
+    return child;
   }
 }
 
 async function serve(host) {
+  const runner = new HostRunner(host);
   for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-    const name = file.replace(/^test\/|\.test\.ts$/g, '').replaceAll('/', '-');
-    const log = join(results, `${name}.log`);
-    const report = join(results, `${name}.json`);
+    const log = join(results, `${file.replace(/^test\/|\.test\.ts$/g, '').replaceAll('/', '-')}.log`);
     const began = Date.now();
-    const code = await runOn(host, file, log, report);
-    const { done, skipped } = counts(report);
+    const outcome = await runner.run(file, log);
     const seconds = `${Math.round((Date.now() - began) / 1000)} s on ${host}`;
-    if (code === 0 && done > 0 && skipped === 0) {
-      passed += done;
+    const why = failure(outcome);
+    if (why === undefined) {
+      passed += outcome.passed;
       passedFiles += 1;
-      console.log(`passed  ${file}: ${done} tests in ${seconds}; ${queue.length} files wait`);
+      console.log(`passed  ${file}: ${outcome.passed} tests in ${seconds}; ${queue.length} files wait`);
     } else {
-      const why = code !== 0 ? `vitest ended with ${code}` : skipped > 0 ? `${skipped} tests were skipped` : 'no test ran';
       console.log(`${readFileSync(log, 'utf8')}\nFAILED  ${file}: ${why}, after ${seconds}`);
     }
   }
+  runner.end();
+}
+
+/** Why a file has not passed. */
+function failure(outcome) {
+  if (outcome === undefined) return 'vitest ended';
+  const { isWhole, passed, skipped } = outcome;
+  if (!isWhole) return 'tests failed, or something beside them';
+  if (skipped > 0) return `${skipped} tests were skipped`;
+  return passed === 0 ? 'no test ran' : undefined;
 }
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
