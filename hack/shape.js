@@ -61,6 +61,21 @@ export function wideComments(fileName, text, limit = commentLimit) {
   return wide.filter((at) => !templates.some(([from, to]) => from < starts[at] && starts[at] < to)).map((at) => at + 1);
 }
 
+/** The lines with a `private` member of a class, by number from 1. A constructor has no other form. */
+export function privateMembers(fileName, text) {
+  if (!/^\s+private /m.test(text)) return [];
+  const source = parse(fileName, text);
+  const found = [];
+  const visit = (node) => {
+    const isPrivate = ts.isClassElement(node) && node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.PrivateKeyword);
+    if (isPrivate && !ts.isConstructorDeclaration(node))
+      found.push(source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
 /**
  * The sets of modules that import each other, directly or through others, type imports included: for each, its modules,
  * sorted. `files` is a Map of name to text.

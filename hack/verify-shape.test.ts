@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 // @ts-expect-error a plain script without types
-import { importCycles, longFunctions, wideComments } from './shape.js';
+import { importCycles, longFunctions, privateMembers, wideComments } from './shape.js';
 
 const calls = (lines: number): string => '  work();\n'.repeat(lines);
 
@@ -49,6 +49,25 @@ describe('the width of comments', () => {
     ['a line of a template literal', `const script = \`\n// ${words}\n\`;`],
   ])('accepts %s', (_title, text) => {
     expect(wideComments('a.ts', `${text}\n`)).toEqual([]);
+  });
+});
+
+describe('private members', () => {
+  it('finds fields, methods and accessors, and accepts constructors and names with #', () => {
+    const text = [
+      'class Queue {',
+      '  private readonly size = 1;',
+      '  readonly #length = 1;',
+      '  private constructor() {}',
+      '  private static async take() {}',
+      '  private get first() { return this.#length; }',
+      '}',
+    ].join('\n');
+    expect(privateMembers('a.ts', text)).toEqual([2, 5, 6]);
+  });
+
+  it('accepts the word elsewhere', () => {
+    expect(privateMembers('a.ts', 'const text = `\n  private key\n`;\n')).toEqual([]);
   });
 });
 

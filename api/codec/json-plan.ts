@@ -51,22 +51,22 @@ const fullName = (type: Type): string => type.fullName.replace(/^\./, '');
 
 /** The fields of one message in both directions. Compiled lazily, because messages contain each other. */
 export class MessagePlan implements ValueCodec {
-  private readonly type: Type;
-  private reads: Map<string, ReadPlan> | undefined;
-  private writes: readonly WritePlan[] | undefined;
+  readonly #type: Type;
+  #reads: Map<string, ReadPlan> | undefined;
+  #writes: readonly WritePlan[] | undefined;
 
   constructor(type: Type) {
-    this.type = type;
+    this.#type = type;
   }
 
   /** Names as JSON shows them. */
   get readable(): Map<string, ReadPlan> {
-    this.reads ??= new Map(this.compileReads());
-    return this.reads;
+    this.#reads ??= new Map(this.#compileReads());
+    return this.#reads;
   }
 
-  private *compileReads(): Iterable<[string, ReadPlan]> {
-    for (const field of this.type.fieldsArray) {
+  *#compileReads(): Iterable<[string, ReadPlan]> {
+    for (const field of this.#type.fieldsArray) {
       if (!field.options?.[INLINE]) yield [field.name, { name: field.name, holders: [], codec: fieldCodec(field) }];
       else {
         const inner = messagePlan(fullName(field.resolve().resolvedType as Type));
@@ -75,23 +75,23 @@ export class MessagePlan implements ValueCodec {
     }
   }
 
-  private get writable(): readonly WritePlan[] {
-    this.writes ??= this.type.fieldsArray.map((field) => ({
+  get #writable(): readonly WritePlan[] {
+    this.#writes ??= this.#type.fieldsArray.map((field) => ({
       name: field.name,
       inline: Boolean(field.options?.[INLINE]),
       codec: fieldCodec(field),
     }));
-    return this.writes;
+    return this.#writes;
   }
 
   read(json: unknown, at: JsonReader): Message | undefined {
     if (!isJsonObject(json)) return at.wrong('an object', json);
     const message: Message = {};
-    for (const key of Object.keys(json)) this.readField(message, key, json[key], at);
+    for (const key of Object.keys(json)) this.#readField(message, key, json[key], at);
     return message;
   }
 
-  private readField(message: Message, key: string, json: unknown, at: JsonReader): void {
+  #readField(message: Message, key: string, json: unknown, at: JsonReader): void {
     const plan = this.readable.get(key);
     if (!plan) {
       at.unknown(key, () => nearestWord(key, this.readable.keys()));
@@ -110,12 +110,12 @@ export class MessagePlan implements ValueCodec {
 
   write(message: unknown): JsonObject {
     const json: JsonObject = {};
-    this.writeInto(json, message as Message);
+    this.#writeInto(json, message as Message);
     return json;
   }
 
-  private writeInto(json: JsonObject, message: Message): void {
-    for (const plan of this.writable) {
+  #writeInto(json: JsonObject, message: Message): void {
+    for (const plan of this.#writable) {
       const value = message[plan.name];
       if (value === undefined || value === null) continue;
       const written = plan.codec.write(value);

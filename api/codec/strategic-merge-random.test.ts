@@ -34,58 +34,59 @@ function drawer(seed: number): Draw {
 
 /** Objects of the shape of a pod; `patch`: with nulls and directives, some of which are refused. */
 class Objects {
-  private readonly draw: Draw;
-  private readonly patch: boolean;
+  readonly #draw: Draw;
+  readonly #patch: boolean;
 
   constructor(draw: Draw, patch: boolean) {
-    this.draw = draw;
-    this.patch = patch;
+    this.#draw = draw;
+    this.#patch = patch;
   }
 
   pod(): JsonObject {
-    const { draw } = this;
-    return this.object({
+    const draw = this.#draw;
+    return this.#object({
       metadata: () =>
-        this.object({
-          labels: () => this.labels(),
-          ...this.plainList('finalizers'),
-          ...this.list('ownerReferences', 'uid', ['u1', 'u2', 'u3'], () => ({ controller: () => draw(2) === 0 })),
+        this.#object({
+          labels: () => this.#labels(),
+          ...this.#plainList('finalizers'),
+          ...this.#list('ownerReferences', 'uid', ['u1', 'u2', 'u3'], () => ({ controller: () => draw(2) === 0 })),
         }),
       spec: () =>
-        this.object({
-          ...this.list('containers', 'name', ['a', 'b', 'c', 'd'], () => this.container()),
-          ...this.list('initContainers', 'name', ['i', 'j'], () => this.container()),
-          ...this.list('volumes', 'name', ['v', 'w'], () => ({
-            emptyDir: () => this.object({ medium: () => 'Memory' }),
-            hostPath: () => this.object({ path: () => `/${draw(3)}` }),
+        this.#object({
+          ...this.#list('containers', 'name', ['a', 'b', 'c', 'd'], () => this.#container()),
+          ...this.#list('initContainers', 'name', ['i', 'j'], () => this.#container()),
+          ...this.#list('volumes', 'name', ['v', 'w'], () => ({
+            emptyDir: () => this.#object({ medium: () => 'Memory' }),
+            hostPath: () => this.#object({ path: () => `/${draw(3)}` }),
           })),
           tolerations: () => [{ key: `k${draw(2)}` }],
-          nodeSelector: () => this.labels(),
+          nodeSelector: () => this.#labels(),
           hostname: () => `h${draw(3)}`,
         }),
     });
   }
 
   budget(): JsonObject {
-    return this.object({ spec: () => this.object({ selector: () => this.object({ matchLabels: () => this.labels() }) }) });
+    return this.#object({ spec: () => this.#object({ selector: () => this.#object({ matchLabels: () => this.#labels() }) }) });
   }
 
-  private container(): Members {
-    const { draw } = this;
+  #container(): Members {
+    const draw = this.#draw;
     return {
       image: () => `i${draw(3)}`,
       args: () => [`x${draw(2)}`],
-      ...this.list('env', 'name', ['A', 'B', 'C'], () => ({ value: () => `${draw(3)}` })),
-      ...this.list('ports', 'containerPort', [80, 81], () => ({ protocol: () => ['TCP', 'UDP'][draw(2)]! })),
+      ...this.#list('env', 'name', ['A', 'B', 'C'], () => ({ value: () => `${draw(3)}` })),
+      ...this.#list('ports', 'containerPort', [80, 81], () => ({ protocol: () => ['TCP', 'UDP'][draw(2)]! })),
     };
   }
 
-  private labels(): JsonObject {
-    return this.object({ l: () => `${this.draw(2)}`, m: () => `${this.draw(2)}`, n: () => `${this.draw(2)}` });
+  #labels(): JsonObject {
+    return this.#object({ l: () => `${this.#draw(2)}`, m: () => `${this.#draw(2)}`, n: () => `${this.#draw(2)}` });
   }
 
-  private object(members: Members): JsonObject {
-    const { draw, patch } = this;
+  #object(members: Members): JsonObject {
+    const draw = this.#draw;
+    const patch = this.#patch;
     const result: JsonObject = {};
     for (const [name, make] of Object.entries(members)) {
       if (draw(3) === 0) continue;
@@ -97,23 +98,25 @@ class Objects {
   }
 
   /** The members of a list that is merged by a key, with what orders it. */
-  private list(name: string, key: string, names: readonly Json[], rest: () => Members): Members {
-    const { draw, patch } = this;
+  #list(name: string, key: string, names: readonly Json[], rest: () => Members): Members {
+    const draw = this.#draw;
+    const patch = this.#patch;
     const items = (): JsonObject[] => {
-      const chosen = this.some(names);
+      const chosen = this.#some(names);
       if (draw(5) === 0 && chosen.length > 0) chosen.push(chosen[0]!);
       return chosen.map((each) => {
-        if (!patch || draw(6) > 0) return { ...this.object(rest()), [key]: each };
+        if (!patch || draw(6) > 0) return { ...this.#object(rest()), [key]: each };
         return draw(3) > 0 ? { [key]: each, $patch: 'delete' } : { [key]: each, $patch: ['merge', 'replace'][draw(2)]! };
       });
     };
-    const order = (): Json[] => this.some(names).map((each) => ({ [key]: each }));
+    const order = (): Json[] => this.#some(names).map((each) => ({ [key]: each }));
     return { [name]: items, ...(patch && draw(4) === 0 && { [`$setElementOrder/${name}`]: order }) };
   }
 
-  private plainList(name: string): Members {
-    const { draw, patch } = this;
-    const values = (): Json[] => this.some(['f', 'g', 'h', 'i']);
+  #plainList(name: string): Members {
+    const draw = this.#draw;
+    const patch = this.#patch;
+    const values = (): Json[] => this.#some(['f', 'g', 'h', 'i']);
     if (!patch) return { [name]: values };
     return {
       [name]: values,
@@ -123,9 +126,9 @@ class Objects {
   }
 
   /** Some of the names, in any order. */
-  private some<T>(names: readonly T[]): T[] {
+  #some<T>(names: readonly T[]): T[] {
     return names
-      .map((name) => ({ name, at: this.draw(1000) }))
+      .map((name) => ({ name, at: this.#draw(1000) }))
       .filter(({ at }) => at > 250)
       .sort((a, b) => a.at - b.at)
       .map(({ name }) => name);

@@ -98,40 +98,40 @@ const maxAnnotationLength = 10_240;
  * next is worked out once.
  */
 export class Audit {
-  private readonly levels: AuditLevels;
-  private readonly refusals: boolean;
-  private readonly file: Pick<AuditFile, 'add'>;
-  private readonly now: () => Date;
-  private readonly callers = new WeakMap<Identity, string>();
-  private readonly counts = new LineCount();
-  private readonly instant = { ms: Number.NaN, text: '' };
+  readonly #levels: AuditLevels;
+  readonly #refusals: boolean;
+  readonly #file: Pick<AuditFile, 'add'>;
+  readonly #now: () => Date;
+  readonly #callers = new WeakMap<Identity, string>();
+  readonly #counts = new LineCount();
+  readonly #instant = { ms: Number.NaN, text: '' };
 
   constructor(policy: AuditPolicy, file: Pick<AuditFile, 'add'>, now: () => Date) {
-    this.levels = new AuditLevels(policy);
-    this.refusals = policy.refusals === true;
-    this.file = file;
-    this.now = now;
+    this.#levels = new AuditLevels(policy);
+    this.#refusals = policy.refusals === true;
+    this.#file = file;
+    this.#now = now;
   }
 
   /** Undefined when nothing of it is to be written. */
   begin(call: AuditedCall, attributes: Attributes): AuditedAccess | undefined {
-    const level = this.levels.of(call.identity, attributes);
+    const level = this.#levels.of(call.identity, attributes);
     return level === 'None' ? undefined : new AuditedLine(this, call, attributes, level);
   }
 
   /** Begins the record of a call that was refused before it began. */
   beginRefused(call: AuditedCall, attributes: Attributes): AuditedAccess | undefined {
-    return this.refusals ? new AuditedLine(this, call, attributes, 'Metadata') : undefined;
+    return this.#refusals ? new AuditedLine(this, call, attributes, 'Metadata') : undefined;
   }
 
   /** What becomes of the line of a call that changed nothing. The name is that of the real caller. */
   place(caller: string, ms: number, sort: LineSort): ReturnType<LineCount['take']> {
-    return this.counts.take(caller, ms, sort);
+    return this.#counts.take(caller, ms, sort);
   }
 
   /** Writes how many lines were left out in the times that are over; without a time, in all. */
   tellLeftOut(ms = Number.POSITIVE_INFINITY): void {
-    for (const { user, sort, since, count } of this.counts.takeLeftOut(ms)) {
+    for (const { user, sort, since, count } of this.#counts.takeLeftOut(ms)) {
       const time = this.timeText(Number.isFinite(ms) ? ms : this.timeMs());
       this.add(
         `{"time":"${time}"${field('user', user)},"sort":"${sort}","leftOut":${count},"since":"${new Date(since).toISOString()}"}`,
@@ -140,27 +140,27 @@ export class Audit {
   }
 
   timeMs(): number {
-    return this.now().getTime();
+    return this.#now().getTime();
   }
 
   add(line: string): void {
-    this.file.add(line);
+    this.#file.add(line);
   }
 
   /** RFC 3339; many lines fall into one millisecond. */
   timeText(ms: number): string {
-    if (this.instant.ms !== ms) Object.assign(this.instant, { ms, text: new Date(ms).toISOString() });
-    return this.instant.text;
+    if (this.#instant.ms !== ms) Object.assign(this.#instant, { ms, text: new Date(ms).toISOString() });
+    return this.#instant.text;
   }
 
   /** A connection has one identity for all its calls. */
   callerText(identity: Identity): string {
-    let text = this.callers.get(identity);
+    let text = this.#callers.get(identity);
     if (text === undefined) {
       text = `"user":${JSON.stringify(identity.user)},"groups":${JSON.stringify(identity.groups)}`;
       if (text.length > maxCallerLength)
         text = `${field('user', identity.user).slice(1)},"groups":["(${identity.groups.length} groups)"]`;
-      this.callers.set(identity, text);
+      this.#callers.set(identity, text);
     }
     return text;
   }

@@ -21,27 +21,27 @@ const nothing = Buffer.alloc(32);
  * system:bootstrap:ID of the group system:bootstrappers. Only hashes of the tokens are kept.
  */
 export class BootstrapTokens implements TokenTable {
-  private readonly cache: KindCache;
-  private readonly now: () => Date;
-  private readonly rows = new Map<string, Row>();
-  private readonly idOfKey = new Map<string, string>();
+  readonly #cache: KindCache;
+  readonly #now: () => Date;
+  readonly #rows = new Map<string, Row>();
+  readonly #idOfKey = new Map<string, string>();
 
   constructor(cache: KindCache, now: () => Date) {
-    this.cache = cache;
-    this.now = now;
+    this.#cache = cache;
+    this.#now = now;
   }
 
   /** Begins to follow the cache; the returned function ends it. */
   observe(): () => void {
-    return this.cache.observe({
+    return this.#cache.observe({
       reset: (entries) => {
-        this.rows.clear();
-        this.idOfKey.clear();
-        for (const entry of entries) this.cache.attempt(entry.key, () => this.put(entry));
+        this.#rows.clear();
+        this.#idOfKey.clear();
+        for (const entry of entries) this.#cache.attempt(entry.key, () => this.#put(entry));
       },
       event: ({ type, entry }) => {
-        this.drop(entry.key);
-        if (type !== 'DELETED') this.put(entry);
+        this.#drop(entry.key);
+        if (type !== 'DELETED') this.#put(entry);
       },
     });
   }
@@ -50,11 +50,11 @@ export class BootstrapTokens implements TokenTable {
   find(token: string): Identity | undefined {
     const parts = parseTokenText(token);
     if (parts === undefined) return undefined;
-    const row = this.rows.get(parts.id);
+    const row = this.#rows.get(parts.id);
     const isSame = timingSafeEqual(row?.hash ?? nothing, hashToken(parts.secret));
     if (row === undefined || !isSame) return undefined;
     const { id, expiresAt } = row;
-    if (expiresAt !== undefined && expiresAt <= this.now().getTime())
+    if (expiresAt !== undefined && expiresAt <= this.#now().getTime())
       throw new ApiError(
         'UNAUTHENTICATED',
         'TokenExpired',
@@ -63,17 +63,17 @@ export class BootstrapTokens implements TokenTable {
     return { user: bootstrapUser(id), groups: [groups.bootstrappers] };
   }
 
-  private put(entry: Entry): void {
-    const token = readBootstrapToken(this.cache.decoder.decode(entry) as Secret);
+  #put(entry: Entry): void {
+    const token = readBootstrapToken(this.#cache.decoder.decode(entry) as Secret);
     if (!token?.authenticates) return;
-    this.rows.set(token.id, { id: token.id, hash: hashToken(token.secret), expiresAt: token.expiresAt });
-    this.idOfKey.set(entry.key, token.id);
+    this.#rows.set(token.id, { id: token.id, hash: hashToken(token.secret), expiresAt: token.expiresAt });
+    this.#idOfKey.set(entry.key, token.id);
   }
 
-  private drop(key: string): void {
-    const id = this.idOfKey.get(key);
-    if (id !== undefined) this.rows.delete(id);
-    this.idOfKey.delete(key);
+  #drop(key: string): void {
+    const id = this.#idOfKey.get(key);
+    if (id !== undefined) this.#rows.delete(id);
+    this.#idOfKey.delete(key);
   }
 }
 

@@ -25,12 +25,12 @@ import type { RuleSet } from './rbac/rule-set.ts';
 export class Authorizer {
   readonly index: RoleIndex;
   readonly graph: NodeGraph;
-  private readonly addressLeases: AddressLeases;
-  private readonly balanced: BalancedAddresses;
-  private readonly stores: Registry['stores'];
+  readonly #addressLeases: AddressLeases;
+  readonly #balanced: BalancedAddresses;
+  readonly #stores: Registry['stores'];
 
   constructor({ stores, store }: Pick<Registry, 'stores' | 'store'>) {
-    this.stores = stores;
+    this.#stores = stores;
     const cacheOf = (kind: KindName) => stores.get(kind)?.cache;
     this.index = new RoleIndex({
       roles: cacheOf('Role'),
@@ -39,8 +39,8 @@ export class Authorizer {
       clusterRoleBindings: cacheOf('ClusterRoleBinding'),
     });
     this.graph = new NodeGraph(store('Pod').cache, cacheOf('PersistentVolume'));
-    this.addressLeases = new AddressLeases(cacheOf('Lease'));
-    this.balanced = new BalancedAddresses(cacheOf('Service'));
+    this.#addressLeases = new AddressLeases(cacheOf('Lease'));
+    this.#balanced = new BalancedAddresses(cacheOf('Service'));
   }
 
   /**
@@ -48,7 +48,7 @@ export class Authorizer {
    * makes it a moment later.
    */
   hasAccount({ namespace, name }: { readonly namespace: string; readonly name: string }): boolean {
-    const [accounts, namespaces] = [this.stores.get('ServiceAccount'), this.stores.get('Namespace')];
+    const [accounts, namespaces] = [this.#stores.get('ServiceAccount'), this.#stores.get('Namespace')];
     if (!accounts || accounts.cache.get(accounts.key({ namespace, name }))) return true;
     return (
       name === defaultServiceAccount && namespaces?.cache.get(namespaces.key({ namespace: '', name: namespace })) !== undefined
@@ -57,7 +57,7 @@ export class Authorizer {
 
   /** Begins to follow the caches; the returned function ends it. */
   observe(): () => void {
-    const ends = [this.index.observe(), this.graph.observe(), this.addressLeases.observe(), this.balanced.observe()];
+    const ends = [this.index.observe(), this.graph.observe(), this.#addressLeases.observe(), this.#balanced.observe()];
     return () => {
       for (const end of ends) end();
     };
@@ -65,7 +65,7 @@ export class Authorizer {
 
   /** Throws PERMISSION_DENIED. */
   authorize(identity: Identity, access: Access): void {
-    if (!this.may(identity, access)) throw this.denied(identity, access);
+    if (!this.may(identity, access)) throw this.#denied(identity, access);
   }
 
   /** For what is neither an object nor a resource: "/apis". Throws PERMISSION_DENIED. */
@@ -115,18 +115,18 @@ export class Authorizer {
       next,
       previous,
       ...(address !== undefined && {
-        quietMs: this.addressLeases.quietMs(access.name),
-        hasService: this.balanced.has(address),
+        quietMs: this.#addressLeases.quietMs(access.name),
+        hasService: this.#balanced.has(address),
       }),
     });
-    checkRoleChange(this.questions(identity), access, next, previous);
-    checkParamChange(this.paramQuestions(identity), access, next, previous);
+    checkRoleChange(this.#questions(identity), access, next, previous);
+    checkParamChange(this.#paramQuestions(identity), access, next, previous);
     // Approval is a permission per signer.
     if (access.kind === 'CertificateSigningRequest' && access.verb.endsWith('-approval'))
-      this.authorizeSigner(identity, (next as CertificateSigningRequest).spec?.signerName ?? '');
+      this.#authorizeSigner(identity, (next as CertificateSigningRequest).spec?.signerName ?? '');
   }
 
-  private authorizeSigner(identity: Identity, signer: string): void {
+  #authorizeSigner(identity: Identity, signer: string): void {
     const ask = (name: string): Access => ({ verb: 'approve', kind: 'Signer', namespace: '', name });
     if (this.may(identity, ask(`${signer.slice(0, signer.indexOf('/'))}/*`))) return;
     this.authorize(identity, ask(signer));
@@ -136,11 +136,11 @@ export class Authorizer {
   authorizeCreate(identity: Identity, access: Access, object: ApiObject): void {
     if (isMaster(identity)) return;
     checkNodeCreate(identity, access, object);
-    checkRoleChange(this.questions(identity), access, object, undefined);
-    checkParamChange(this.paramQuestions(identity), access, object, undefined);
+    checkRoleChange(this.#questions(identity), access, object, undefined);
+    checkParamChange(this.#paramQuestions(identity), access, object, undefined);
   }
 
-  private questions(identity: Identity): RoleQuestions {
+  #questions(identity: Identity): RoleQuestions {
     return {
       user: identity.user,
       groups: identity.groups,
@@ -150,26 +150,26 @@ export class Authorizer {
     };
   }
 
-  private paramQuestions(identity: Identity): ParamQuestions {
+  #paramQuestions(identity: Identity): ParamQuestions {
     return {
       user: identity.user,
       allows: (attributes) => this.allows(identity, attributes),
-      pluralOf: (paramKind) => this.pluralOf(paramKind),
-      policyOf: (name) => this.policyOf(name),
+      pluralOf: (paramKind) => this.#pluralOf(paramKind),
+      policyOf: (name) => this.#policyOf(name),
     };
   }
 
-  private pluralOf({ kind = '', apiVersion = '' }: ParamKind): string | undefined {
+  #pluralOf({ kind = '', apiVersion = '' }: ParamKind): string | undefined {
     try {
-      return this.stores.find({ kind, apiVersion }).kind.plural;
+      return this.#stores.find({ kind, apiVersion }).kind.plural;
     } catch (error) {
       if (asApiError(error)) return undefined;
       throw error;
     }
   }
 
-  private policyOf(name: string): ValidatingAdmissionPolicy | undefined {
-    const store = this.stores.get('ValidatingAdmissionPolicy');
+  #policyOf(name: string): ValidatingAdmissionPolicy | undefined {
+    const store = this.#stores.get('ValidatingAdmissionPolicy');
     const entry = store?.cache.get(store.key({ namespace: '', name }));
     return entry && (store?.cache.decoder.decode(entry) as ValidatingAdmissionPolicy);
   }
@@ -177,23 +177,23 @@ export class Authorizer {
   /** What an access is in the words of roles. */
   attributes(access: Access): Attributes {
     if (access.attributes) return access.attributes;
-    const resource: ResourceName | undefined = this.stores.get(access.kind)?.resource ?? extras[access.kind];
+    const resource: ResourceName | undefined = this.#stores.get(access.kind)?.resource ?? extras[access.kind];
     // A handler that names nothing known is a mistake of ours, and lets in administrators alone.
     const { group } = access;
     const known = resource && group !== undefined ? { ...resource, group } : resource;
     return attributesOf(access, known ?? { group: 'unknown.berth.io', resource: access.kind });
   }
 
-  private isClusterWide(kind: string): boolean {
-    const store = this.stores.get(kind);
+  #isClusterWide(kind: string): boolean {
+    const store = this.#stores.get(kind);
     return store ? !store.kind.namespaced : Object.hasOwn(extras, kind);
   }
 
-  private denied(identity: Identity, access: Access): ApiError {
+  #denied(identity: Identity, access: Access): ApiError {
     const { verb, group, resource, subresource } = this.attributes(access);
     const { namespace, kind } = access;
     const what = subresource === '' ? resource : `${resource}/${subresource}`;
-    const where = namespace !== '' ? ` in the namespace "${namespace}"` : this.isClusterWide(kind) ? '' : ' in all namespaces';
+    const where = namespace !== '' ? ` in the namespace "${namespace}"` : this.#isClusterWide(kind) ? '' : ' in all namespaces';
     const why = isNode(identity) ? 'a node may do only what it needs for itself and for its pods' : hint;
     const { user } = identity;
     return permissionDenied(`user "${user}" cannot ${verb} ${what}${where}: ${why}`, {

@@ -11,17 +11,17 @@ export interface CallChainOptions extends ContextOptions {
 
 /** The steps of a call that are the same over every transport, in the order of docs/design/apiserver.md, "A call". */
 export class CallChain {
-  private readonly options: CallChainOptions;
+  readonly #options: CallChainOptions;
 
   constructor(options: CallChainOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
   /** Steps 1 to 3 of a unary call. */
   beginUnary(context: OpenCall): void {
     context.identify();
     this.enter(context, 'unary');
-    this.options.answers.assert(context.flow, 0);
+    this.#options.answers.assert(context.flow, 0);
   }
 
   /** Steps 4 and 5: it has had no effect when they throw. */
@@ -32,13 +32,13 @@ export class CallChain {
   }
 
   enter(context: OpenCall, shape: CallShape): void {
-    this.options.limits.enter(context.flow, shape);
+    this.#options.limits.enter(context.flow, shape);
     context.entered = true;
   }
 
   /** Step 8, also of a call that never entered. */
   leave(context: OpenCall, shape: CallShape): void {
-    if (context.entered) this.options.limits.leave(context.flow, shape);
+    if (context.entered) this.#options.limits.leave(context.flow, shape);
     context.release();
   }
 
@@ -47,7 +47,7 @@ export class CallChain {
    * room.
    */
   holdAnswer(call: TransportCall, { flow }: OpenCall, bytes: number, mayRefuse: boolean): void {
-    const { answers } = this.options;
+    const { answers } = this.#options;
     if (!answers.isCounted(bytes)) {
       call.whenClosed(answers.holdSmall(flow));
       return;

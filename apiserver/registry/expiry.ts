@@ -73,38 +73,38 @@ export function runExpiries(stores: Iterable<KindStore>, options: ExpiryOptions,
 
 /** The writes of a kind in their order; what was written again since is passed over. */
 class WrittenQueue {
-  private readonly store: KindStore;
-  private readonly clock: StorageClock;
-  private writes: Written[] = [];
+  readonly #store: KindStore;
+  readonly #clock: StorageClock;
+  #writes: Written[] = [];
 
   constructor(store: KindStore, clock: StorageClock) {
-    this.store = store;
-    this.clock = clock;
+    this.#store = store;
+    this.#clock = clock;
   }
 
   reset(entries: Iterable<Entry>): void {
-    const now = this.clock.now();
+    const now = this.#clock.now();
     const written = (entry: Entry): Written[] => {
       const { key, revision } = entry;
-      const seenAt = this.store.cache.attempt(key, () => this.seenAt(entry));
+      const seenAt = this.#store.cache.attempt(key, () => this.#seenAt(entry));
       return seenAt === undefined ? [] : [{ key, revision, at: Math.min(seenAt, now) }];
     };
-    this.writes = [...entries].flatMap(written).sort((a, b) => a.at - b.at);
+    this.#writes = [...entries].flatMap(written).sort((a, b) => a.at - b.at);
   }
 
   event({ type, entry: { key, revision } }: { readonly type: string; readonly entry: Entry }): void {
     if (type === 'DELETED') return;
-    this.writes.push({ key, revision, at: this.clock.now() });
-    if (this.writes.length > 2 * this.store.cache.size + 1_000) this.dropOld();
+    this.#writes.push({ key, revision, at: this.#clock.now() });
+    if (this.#writes.length > 2 * this.#store.cache.size + 1_000) this.#dropOld();
   }
 
   /** What was last written before `before`, and the oldest of what is more than `most` objects or `mostBytes`. */
   due(before: number, most: number, mostBytes: number): Written[] {
-    this.dropOld();
-    const { cache } = this.store;
-    const tooMany = this.writes.length - most;
+    this.#dropOld();
+    const { cache } = this.#store;
+    const tooMany = this.#writes.length - most;
     let tooLarge = cache.bytes - mostBytes;
-    return this.writes.filter(({ key, at }, i) => {
+    return this.#writes.filter(({ key, at }, i) => {
       if (at > before && i >= tooMany && tooLarge <= 0) return false;
       const entry = cache.get(key);
       if (entry) tooLarge -= sizeOfEntry(entry);
@@ -112,13 +112,13 @@ class WrittenQueue {
     });
   }
 
-  private dropOld(): void {
-    this.writes = this.writes.filter(({ key, revision }) => this.store.cache.get(key)?.revision === revision);
+  #dropOld(): void {
+    this.#writes = this.#writes.filter(({ key, revision }) => this.#store.cache.get(key)?.revision === revision);
   }
 
-  private seenAt(entry: Entry): number {
-    const object = this.store.cache.decoder.decode(entry);
-    const times = [object.metadata?.creationTimestamp, this.store.kind.expiresAfter?.(object)];
+  #seenAt(entry: Entry): number {
+    const object = this.#store.cache.decoder.decode(entry);
+    const times = [object.metadata?.creationTimestamp, this.#store.kind.expiresAfter?.(object)];
     return Math.max(...times.map((time) => (time ? toMillis(time) : 0)));
   }
 }

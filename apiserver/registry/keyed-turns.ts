@@ -3,17 +3,17 @@
  * take no memory.
  */
 export class KeyedTurns {
-  private readonly last = new Map<string, Promise<unknown>>();
+  readonly #last = new Map<string, Promise<unknown>>();
 
   /** Settles as `work` does. */
   async take<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.last.get(key);
+    const before = this.#last.get(key);
     const mine = before === undefined ? work() : before.then(work, work);
-    this.last.set(key, mine);
+    this.#last.set(key, mine);
     try {
       return await mine;
     } finally {
-      if (this.last.get(key) === mine) this.last.delete(key);
+      if (this.#last.get(key) === mine) this.#last.delete(key);
     }
   }
 }

@@ -13,24 +13,24 @@ const BATCH = 64;
  * process it is read from the history once, and then remembered.
  */
 export class NamespaceBirths implements CacheObserver {
-  private readonly cache: KindCache;
-  private readonly storage: Storage;
+  readonly #cache: KindCache;
+  readonly #storage: Storage;
   /** By key. Only of namespaces that exist. */
-  private readonly births = new Map<string, number>();
+  readonly #births = new Map<string, number>();
 
   constructor(cache: KindCache, storage: Storage) {
-    this.cache = cache;
-    this.storage = storage;
+    this.#cache = cache;
+    this.#storage = storage;
     cache.observe(this);
   }
 
   reset(): void {
-    this.births.clear();
+    this.#births.clear();
   }
 
   event({ type, entry, revision }: Parameters<CacheObserver['event']>[0]): void {
-    if (type === 'ADDED') this.births.set(entry.key, revision);
-    if (type === 'DELETED') this.births.delete(entry.key);
+    if (type === 'ADDED') this.#births.set(entry.key, revision);
+    if (type === 'DELETED') this.#births.delete(entry.key);
   }
 
   /**
@@ -38,23 +38,23 @@ export class NamespaceBirths implements CacheObserver {
    * either.
    */
   async of(namespace: string): Promise<number> {
-    const key = `${keyPrefixOf(this.cache.kind)}${namespace}`;
-    const known = this.births.get(key);
+    const key = `${keyPrefixOf(this.#cache.kind)}${namespace}`;
+    const known = this.#births.get(key);
     if (known !== undefined) return known;
-    const present = this.cache.get(key);
+    const present = this.#cache.get(key);
     if (!present) return Number.POSITIVE_INFINITY;
-    const birth = await this.findBirth(key, present.revision);
+    const birth = await this.#findBirth(key, present.revision);
     // Meanwhile it may have been deleted, and created anew.
-    if (this.cache.get(key) !== present) return this.of(namespace);
-    this.births.set(key, birth);
+    if (this.#cache.get(key) !== present) return this.of(namespace);
+    this.#births.set(key, birth);
     return birth;
   }
 
-  private async findBirth(key: string, present: number): Promise<number> {
+  async #findBirth(key: string, present: number): Promise<number> {
     let birth = present;
     try {
       for (let from = {}; ; from = { before: birth }) {
-        const { history } = this.storage;
+        const { history } = this.#storage;
         const page = await translated({ kind: 'Namespace' }, history.writes(key, { ...from, limit: BATCH }));
         for (const { type, revision, previous } of page.writes) {
           if (type === 'delete') return birth;

@@ -34,33 +34,33 @@ export interface Reservation {
 export class NodeSums {
   /** Bindings of one pod take turns, so that it is reserved on one node at a time. */
   readonly turns = new KeyedTurns();
-  private readonly cache: KindCache;
-  private readonly shares = new Map<string, Share>();
-  private readonly sums = new Map<string, Amounts>();
-  private readonly reserved = new Map<string, Set<Reserved>>();
+  readonly #cache: KindCache;
+  readonly #shares = new Map<string, Share>();
+  readonly #sums = new Map<string, Amounts>();
+  readonly #reserved = new Map<string, Set<Reserved>>();
 
   constructor(cache: KindCache) {
-    this.cache = cache;
+    this.#cache = cache;
   }
 
   /** Begins to follow the cache; the returned function ends it. */
   observe(): () => void {
-    return this.cache.observe({
+    return this.#cache.observe({
       reset: (entries) => {
-        this.shares.clear();
-        this.sums.clear();
-        for (const shares of this.reserved.values()) for (const share of shares) this.add(share, 1);
-        for (const key of this.reserved.keys()) this.release(key, this.cache.lastChange());
-        for (const entry of entries) this.cache.attempt(entry.key, () => this.put(entry));
+        this.#shares.clear();
+        this.#sums.clear();
+        for (const shares of this.#reserved.values()) for (const share of shares) this.#add(share, 1);
+        for (const key of this.#reserved.keys()) this.#release(key, this.#cache.lastChange());
+        for (const entry of entries) this.#cache.attempt(entry.key, () => this.#put(entry));
       },
-      event: (event) => this.apply(event),
+      event: (event) => this.#apply(event),
     });
   }
 
   /** The requests on a node, without one pod. */
   without(node: string, key: string): Amounts {
-    const sum = { ...this.sums.get(node) };
-    for (const share of [this.shares.get(key), ...(this.reserved.get(key) ?? [])]) {
+    const sum = { ...this.#sums.get(node) };
+    for (const share of [this.#shares.get(key), ...(this.#reserved.get(key) ?? [])]) {
       if (share?.node === node) addAmounts(sum, share.amounts, -1);
     }
     return sum;
@@ -69,63 +69,63 @@ export class NodeSums {
   /** Counts a pod that is about to be bound. */
   reserve(key: string, node: string, pod: Pod): Reservation {
     const share: Reserved = { node, amounts: amountsOf(pod), revision: Number.POSITIVE_INFINITY };
-    const shares = this.reserved.get(key);
+    const shares = this.#reserved.get(key);
     if (shares) shares.add(share);
-    else this.reserved.set(key, new Set([share]));
-    this.add(share, 1);
+    else this.#reserved.set(key, new Set([share]));
+    this.#add(share, 1);
     return {
-      cancel: () => this.drop(key, share),
+      cancel: () => this.#drop(key, share),
       settle: (revision) => {
         share.revision = revision;
-        if (revision <= this.cache.revision) this.drop(key, share);
+        if (revision <= this.#cache.revision) this.#drop(key, share);
       },
     };
   }
 
   /** Ends the reservations of a pod whose bindings the cache shows, or what came after them. */
-  private release(key: string, revision: number): void {
-    for (const share of this.reserved.get(key) ?? []) if (share.revision <= revision) this.drop(key, share);
+  #release(key: string, revision: number): void {
+    for (const share of this.#reserved.get(key) ?? []) if (share.revision <= revision) this.#drop(key, share);
   }
 
-  private drop(key: string, share: Reserved): void {
-    const shares = this.reserved.get(key);
+  #drop(key: string, share: Reserved): void {
+    const shares = this.#reserved.get(key);
     if (!shares?.delete(share)) return;
-    if (shares.size === 0) this.reserved.delete(key);
-    this.add(share, -1);
+    if (shares.size === 0) this.#reserved.delete(key);
+    this.#add(share, -1);
   }
 
-  private apply({ type, entry, revision }: CacheEvent): void {
-    this.release(entry.key, revision);
-    if (type === 'DELETED') this.remove(entry.key);
-    else this.put(entry);
+  #apply({ type, entry, revision }: CacheEvent): void {
+    this.#release(entry.key, revision);
+    if (type === 'DELETED') this.#remove(entry.key);
+    else this.#put(entry);
   }
 
-  private put(entry: Entry): void {
-    this.remove(entry.key);
+  #put(entry: Entry): void {
+    this.#remove(entry.key);
     if (!namesNode(entry.bytes)) return;
-    const pod = this.cache.decoder.decode(entry) as Pod;
+    const pod = this.#cache.decoder.decode(entry) as Pod;
     const node = pod.spec?.nodeName;
     if (!node) return;
     // The cache shows the binding now: the reservation has done its work, and another binding of this pod will be
     // refused.
-    this.release(entry.key, Number.POSITIVE_INFINITY);
+    this.#release(entry.key, Number.POSITIVE_INFINITY);
     if (isFinished(pod)) return;
     const share = { node, amounts: amountsOf(pod) };
-    this.shares.set(entry.key, share);
-    this.add(share, 1);
+    this.#shares.set(entry.key, share);
+    this.#add(share, 1);
   }
 
-  private remove(key: string): void {
-    const share = this.shares.get(key);
-    if (share) this.add(share, -1);
-    this.shares.delete(key);
+  #remove(key: string): void {
+    const share = this.#shares.get(key);
+    if (share) this.#add(share, -1);
+    this.#shares.delete(key);
   }
 
-  private add({ node, amounts }: Share, sign: 1 | -1): void {
-    const sum = this.sums.get(node) ?? {};
+  #add({ node, amounts }: Share, sign: 1 | -1): void {
+    const sum = this.#sums.get(node) ?? {};
     addAmounts(sum, amounts, sign);
-    if (sum.pods) this.sums.set(node, sum);
-    else this.sums.delete(node);
+    if (sum.pods) this.#sums.set(node, sum);
+    else this.#sums.delete(node);
   }
 }
 

@@ -21,11 +21,11 @@ type Line = Map<string, Waiter[]>;
  * them is refused. A write by another server is still found by the compare-and-swap.
  */
 export class WriteQueue {
-  private readonly lines = new Map<string, Line>();
-  private readonly most: number;
+  readonly #lines = new Map<string, Line>();
+  readonly #most: number;
 
   constructor(most = MOST_WAITING) {
-    this.most = most;
+    this.#most = most;
   }
 
   /**
@@ -33,17 +33,17 @@ export class WriteQueue {
    * caller's signal when that aborts. Then `leave`.
    */
   enter(key: string, writer: Writer): Promise<void> | undefined {
-    const line = this.lines.get(key);
-    if (line) return this.wait(line, writer);
-    this.lines.set(key, new Map());
+    const line = this.#lines.get(key);
+    if (line) return this.#wait(line, writer);
+    this.#lines.set(key, new Map());
     return undefined;
   }
 
   leave(key: string): void {
-    const line = this.lines.get(key);
+    const line = this.#lines.get(key);
     const [next] = line ?? [];
     if (!line || !next) {
-      this.lines.delete(key);
+      this.#lines.delete(key);
       return;
     }
     const [user, waiters] = next;
@@ -55,10 +55,10 @@ export class WriteQueue {
 
   /** For tests: how many objects have a writer. */
   get size(): number {
-    return this.lines.size;
+    return this.#lines.size;
   }
 
-  private wait(line: Line, { user, caller }: Writer): Promise<void> {
+  #wait(line: Line, { user, caller }: Writer): Promise<void> {
     return new Promise((resolve, reject) => {
       const aborted = caller?.signal;
       const gone = (): void => {
@@ -80,22 +80,22 @@ export class WriteQueue {
       else line.set(user, [waiter]);
       aborted?.addEventListener('abort', gone);
       if (aborted?.aborted) gone();
-      else this.bound(line);
+      else this.#bound(line);
     });
   }
 
-  private bound(line: Line): void {
+  #bound(line: Line): void {
     let [count, longest] = [0, ['', [] as Waiter[]] as const as readonly [string, Waiter[]]];
     for (const each of line) {
       count += each[1].length;
       if (each[1].length > longest[1].length) longest = each;
     }
-    if (count <= this.most) return;
+    if (count <= this.#most) return;
     const [user, waiters] = longest;
     const last = waiters.at(-1);
     if (!last) return;
     remove(line, user, last);
-    const why = `more than ${this.most} writes wait for one object: try again later`;
+    const why = `more than ${this.#most} writes wait for one object: try again later`;
     last.refuse(new ApiError('RESOURCE_EXHAUSTED', 'TooManyRequests', why, { retryAfterMs: RETRY_AFTER_MS }));
   }
 }

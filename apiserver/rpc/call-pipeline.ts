@@ -78,38 +78,38 @@ const BUSY_RETRY_MS = 1_000;
  */
 export class CallPipeline {
   readonly errors: CallErrors;
-  private readonly options: CallPipelineOptions;
-  private readonly chain: CallChain;
+  readonly #options: CallPipelineOptions;
+  readonly #chain: CallChain;
 
   constructor(options: CallPipelineOptions) {
-    this.options = options;
-    this.chain = new CallChain(options);
+    this.#options = options;
+    this.#chain = new CallChain(options);
     this.errors = new CallErrors(options.log);
   }
 
   unary(prepare: PrepareCall): handleUnaryCall<Buffer, Buffer> {
-    const meterOf = this.meterOf('unary');
+    const meterOf = this.#meterOf('unary');
     return (call, callback) => {
       const meter = meterOf(call);
       const beganAt = meter.begin();
       const transport = transportOf(call);
-      const context = new OpenCall(transport, this.options);
+      const context = new OpenCall(transport, this.#options);
       const serve = async (): Promise<void> => {
         try {
-          this.chain.beginUnary(context);
-          const prepared = this.chain.prepare(context, () => prepare(call.request, context));
+          this.#chain.beginUnary(context);
+          const prepared = this.#chain.prepare(context, () => prepare(call.request, context));
           const { bytes, warnings } = await prepared.run();
           const told = joinWarnings(warnings, context.warnings);
           if (told.length > 0) call.sendMetadata(warningMetadata(told));
           if (bytes instanceof Uint8Array) {
-            this.chain.holdAnswer(transport, context, bytes.length, meter.isReadOnly);
+            this.#chain.holdAnswer(transport, context, bytes.length, meter.isReadOnly);
             callback(null, bytes, answerOf(context));
           } else if (await sendPieces(call, bytes)) callback({ code: codes.OK, details: 'OK', ...trailer(answerOf(context)) });
           else callback(null, joinPieces(bytes), answerOf(context));
           meter.end(beganAt, codes.OK);
           context.audited?.ended();
         } finally {
-          this.chain.leave(context, 'unary');
+          this.#chain.leave(context, 'unary');
         }
       };
       serve().catch((error: unknown) => {
@@ -123,19 +123,19 @@ export class CallPipeline {
   }
 
   stream(prepare: PrepareStream): handleServerStreamingCall<Buffer, Buffer> {
-    const meterOf = this.meterOf('stream');
+    const meterOf = this.#meterOf('stream');
     return (call) =>
-      this.serveStream(call, meterOf(call), (context) => {
-        const prepared = this.chain.prepare(context, () => prepare(call.request, context));
+      this.#serveStream(call, meterOf(call), (context) => {
+        const prepared = this.#chain.prepare(context, () => prepare(call.request, context));
         return prepared.run(call);
       });
   }
 
   duplex(handler: DuplexHandler): (call: ServerDuplexStream<Buffer, Buffer>) => void {
-    const meterOf = this.meterOf('stream');
+    const meterOf = this.#meterOf('stream');
     return (call) =>
-      this.serveStream(call, meterOf(call), async (context) => {
-        if (this.options.access.isOfItems(call.getPath())) return handler(call, context);
+      this.#serveStream(call, meterOf(call), async (context) => {
+        if (this.#options.access.isOfItems(call.getPath())) return handler(call, context);
         guardFirstWrite(call, context);
         await handler(call, context);
         requireAuthorized(context);
@@ -143,20 +143,20 @@ export class CallPipeline {
   }
 
   /** Streams end by themselves: normally when `run` resolves, with a status when it rejects. */
-  private serveStream(
+  #serveStream(
     call: ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>,
     meter: CallMeter,
     run: (context: OpenCall) => Promise<void>,
   ): void {
     const beganAt = meter.begin();
-    const context = new OpenCall(transportOf(call), this.options, true);
+    const context = new OpenCall(transportOf(call), this.#options, true);
     const serve = async (): Promise<void> => {
       try {
         context.identify();
-        this.chain.enter(context, 'stream');
+        this.#chain.enter(context, 'stream');
         await run(context);
       } finally {
-        this.chain.leave(context, 'stream');
+        this.#chain.leave(context, 'stream');
       }
       meter.end(beganAt, call.cancelled ? codes.CANCELLED : codes.OK);
       context.audited?.ended();
@@ -174,18 +174,18 @@ export class CallPipeline {
    * refusal.
    */
   guard(options: GuardOptions): (call: AnyCall) => StatusReply | undefined {
-    const meterOf = this.meterOf(options.shape);
+    const meterOf = this.#meterOf(options.shape);
     return (call) => {
       const meter = meterOf(call);
       const beganAt = meter.begin();
-      const context = new OpenCall(transportOf(call), this.options, options.shape === 'stream');
+      const context = new OpenCall(transportOf(call), this.#options, options.shape === 'stream');
       try {
-        const leave = this.enterGuarded(call, context, options);
+        const leave = this.#enterGuarded(call, context, options);
         const ended = (): void => {
           leave();
           meter.end(beganAt, wasReset(call) ? codes.CANCELLED : codes.OK);
         };
-        const takeMs = context.isIdentified ? this.options.answers.limits.takeMs : this.options.anonymous.limits.takeMs;
+        const takeMs = context.isIdentified ? this.#options.answers.limits.takeMs : this.#options.anonymous.limits.takeMs;
         if (options.shape === 'unary') whenTaken(call, takeMs, ended);
         else whenClosed(call, ended);
         return undefined;
@@ -197,15 +197,15 @@ export class CallPipeline {
     };
   }
 
-  private enterGuarded(call: AnyCall, context: OpenCall, { shape, anonymous, path, shares }: GuardOptions): () => void {
+  #enterGuarded(call: AnyCall, context: OpenCall, { shape, anonymous, path, shares }: GuardOptions): () => void {
     try {
       context.identify();
     } catch (error) {
       if (anonymous && asApiError(error)?.code === 'UNAUTHENTICATED')
-        return this.options.anonymous.enter(peerOfCall(call), shape);
+        return this.#options.anonymous.enter(peerOfCall(call), shape);
       throw error;
     }
-    this.chain.enter(context, shape);
+    this.#chain.enter(context, shape);
     const { level, key, name, isExempt } = context.flow;
     const pool = shares?.[level];
     try {
@@ -216,20 +216,20 @@ export class CallPipeline {
           BUSY_RETRY_MS,
         );
     } catch (error) {
-      this.chain.leave(context, shape);
+      this.#chain.leave(context, shape);
       throw error;
     }
     return () => {
       pool?.leave(key);
-      this.chain.leave(context, shape);
+      this.#chain.leave(context, shape);
     };
   }
 
   /** A handler serves one method; which, the first call says. */
-  private meterOf(shape: CallShape): (call: AnyCall) => CallMeter {
+  #meterOf(shape: CallShape): (call: AnyCall) => CallMeter {
     let meter: CallMeter | undefined;
     return (call) => {
-      meter ??= this.options.meters.of(call.getPath(), shape === 'stream');
+      meter ??= this.#options.meters.of(call.getPath(), shape === 'stream');
       return meter;
     };
   }

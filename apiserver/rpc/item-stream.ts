@@ -74,12 +74,12 @@ export interface ItemStreamsOptions {
 
 /** Streams of items: many requests over one call, each with a result of its own (see berth.meta.v1.Objects.Bulk). */
 export class ItemStreams {
-  private readonly options: ItemStreamsOptions;
-  private readonly shares: Readonly<Record<Level, FairShare>>;
+  readonly #options: ItemStreamsOptions;
+  readonly #shares: Readonly<Record<Level, FairShare>>;
 
   constructor(options: ItemStreamsOptions) {
-    this.options = options;
-    this.shares = perLevel(() => new FairShare({ busyAt: options.limits.streams, least: LEAST_STREAMS }));
+    this.#options = options;
+    this.#shares = perLevel(() => new FairShare({ busyAt: options.limits.streams, least: LEAST_STREAMS }));
   }
 
   /**
@@ -87,11 +87,11 @@ export class ItemStreams {
    * items read before.
    */
   method(path: string, read: ReadItem): handleBidiStreamingCall<Buffer, Buffer> {
-    const { pipeline, meters, ...options } = this.options;
+    const { pipeline, meters, ...options } = this.#options;
     const count = meters.itemsOf(path);
     return pipeline.duplex(async (call, context) => {
       const { level, key, name, isExempt } = context.flow;
-      const shares = this.shares[level];
+      const shares = this.#shares[level];
       if (!shares.enter(key, isExempt))
         throw exhausted(
           `${name} has its share of ${shares.share} streams of writes open (priority level "${level}"): close some, or make single calls`,
@@ -122,197 +122,199 @@ interface ItemStreamParts extends Omit<ItemStreamsOptions, 'meters'> {
  * much is.
  */
 class ItemStream {
-  private readonly parts: ItemStreamParts;
-  private items = 0;
-  private bytes = 0;
-  private unsent: { readonly result: Buffer; readonly size: number }[] = [];
-  private onTheirWay = 0;
-  private flushing = false;
-  private stall: NodeJS.Timeout | undefined;
-  private error: unknown;
+  readonly #parts: ItemStreamParts;
+  #items = 0;
+  #bytes = 0;
+  #unsent: { readonly result: Buffer; readonly size: number }[] = [];
+  #onTheirWay = 0;
+  #flushing = false;
+  #stall: NodeJS.Timeout | undefined;
+  #error: unknown;
   /** Results have no reader any longer: the client has gone, or was cut off. */
-  private gone = false;
-  private wake: () => void = () => {};
+  #gone = false;
+  #wake: () => void = () => {};
   /** Items that have no result yet. */
-  private begun = 0;
-  private onIdle: () => void = () => {};
+  #begun = 0;
+  #onIdle: () => void = () => {};
   /** What is being written, by key. */
-  private readonly busy = new Map<string, Promise<void>>();
+  readonly #busy = new Map<string, Promise<void>>();
 
   constructor(parts: ItemStreamParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   async serve(): Promise<void> {
-    const { call, context } = this.parts;
+    const { call, context } = this.#parts;
     const leave = (): void => {
-      this.gone = true;
-      this.wake();
+      this.#gone = true;
+      this.#wake();
     };
-    const stop = (): void => this.wake();
+    const stop = (): void => this.#wake();
     call.on('cancelled', leave);
     context.signal.addEventListener('abort', stop);
     if (call.cancelled) leave();
     keepLittleUnread(call);
     try {
-      await this.readAll().catch((error: unknown) => this.fail(error));
-      await this.until(() => this.items === 0);
+      await this.#readAll().catch((error: unknown) => this.#fail(error));
+      await this.#until(() => this.#items === 0);
     } finally {
-      clearTimeout(this.stall);
+      clearTimeout(this.#stall);
       call.removeListener('cancelled', leave);
       context.signal.removeEventListener('abort', stop);
     }
-    if (this.error !== undefined) throw this.error;
+    if (this.#error !== undefined) throw this.#error;
     if (context.signal.aborted && !call.cancelled) throw unavailable('the API server is stopping: try again');
   }
 
-  private get ending(): boolean {
-    return this.gone || this.error !== undefined || this.parts.context.signal.aborted;
+  get #ending(): boolean {
+    return this.#gone || this.#error !== undefined || this.#parts.context.signal.aborted;
   }
 
-  private fail(error: unknown): void {
-    this.error ??= error;
-    this.wake();
+  #fail(error: unknown): void {
+    this.#error ??= error;
+    this.#wake();
   }
 
   /** Resolves when the condition holds, or results have no reader any longer. One caller at a time. */
-  private async until(condition: () => boolean): Promise<void> {
-    while (!this.gone && !condition()) {
+  async #until(condition: () => boolean): Promise<void> {
+    while (!this.#gone && !condition()) {
       await new Promise<void>((resolve) => {
-        this.wake = resolve;
+        this.#wake = resolve;
       });
     }
   }
 
-  private async readAll(): Promise<void> {
-    const { call, limits, clients, context } = this.parts;
+  async #readAll(): Promise<void> {
+    const { call, limits, clients, context } = this.#parts;
     const take = (): number => clients.take(context.flow);
     const frames = framesOf(call);
-    const hasRoom = (): boolean => this.items < limits.itemsUnderWay && this.bytes < limits.bytesUnderWay;
+    const hasRoom = (): boolean => this.#items < limits.itemsUnderWay && this.#bytes < limits.bytesUnderWay;
     for (;;) {
-      await this.until(() => this.ending || hasRoom());
-      const frame = await this.nextFrame(frames);
+      await this.#until(() => this.#ending || hasRoom());
+      const frame = await this.#nextFrame(frames);
       if (frame === undefined) return;
       const items = readItems(frame, limits.itemsPerMessage);
       for (let at = 0; at < items.length; at++) {
         if (at > 0 && at % limits.itemsPerTurn === 0) await turn();
         // Beyond its client's rate an item waits, and nothing more is read: what is sent in bulk is slowed down, not
         // refused.
-        for (let wait = take(); wait > 0 && !this.ending; wait = take()) await this.pause(wait);
-        if (this.ending) return;
-        this.begin(items[at]!);
+        for (let wait = take(); wait > 0 && !this.#ending; wait = take()) await this.#pause(wait);
+        if (this.#ending) return;
+        this.#begin(items[at]!);
       }
     }
   }
 
   /** Resolves after so long, or when the stream ends. */
-  private async pause(ms: number): Promise<void> {
+  async #pause(ms: number): Promise<void> {
     let isOver = false;
     const timer = setTimeout(() => {
       isOver = true;
-      this.wake();
+      this.#wake();
     }, ms);
-    await this.until(() => this.ending || isOver);
+    await this.#until(() => this.#ending || isOver);
     clearTimeout(timer);
   }
 
   /** Undefined when there is none any more, or the stream ends for another reason. */
-  private async nextFrame(frames: AsyncIterator<Buffer>): Promise<Buffer | undefined> {
+  async #nextFrame(frames: AsyncIterator<Buffer>): Promise<Buffer | undefined> {
     let frame: IteratorResult<Buffer> | undefined;
     frames.next().then(
       (next) => {
         frame = next;
-        this.wake();
+        this.#wake();
       },
-      (error: unknown) => this.fail(error),
+      (error: unknown) => this.#fail(error),
     );
-    await this.until(() => this.ending || frame !== undefined);
-    return this.ending || !frame || frame.done ? undefined : frame.value;
+    await this.#until(() => this.#ending || frame !== undefined);
+    return this.#ending || !frame || frame.done ? undefined : frame.value;
   }
 
   /** Resolves when every item that was begun has ended, after `serve`. */
   async idle(): Promise<void> {
-    if (this.begun === 0) return;
+    if (this.#begun === 0) return;
     await new Promise<void>((resolve) => {
-      this.onIdle = resolve;
+      this.#onIdle = resolve;
     });
   }
 
-  private begin(item: Item): void {
-    this.items++;
-    this.begun++;
-    this.bytes += item.size;
+  #begin(item: Item): void {
+    this.#items++;
+    this.#begun++;
+    this.#bytes += item.size;
     let work: ItemWork;
-    const context = this.parts.context.forItem?.() ?? this.parts.context;
+    const context = this.#parts.context.forItem?.() ?? this.#parts.context;
     try {
-      work = this.parts.read(item, context);
+      work = this.#parts.read(item, context);
       if (context.authorized === false) throw internal('the item asks for no permission');
     } catch (error) {
-      this.finish(item, this.refused(error, context));
+      this.#finish(item, this.#refused(error, context));
       return;
     }
-    const before = this.jobsBefore(work);
+    const before = this.#jobsBefore(work);
     const job =
-      before.length > 0 ? Promise.all(before).then(() => this.carryOut(item, work, context)) : this.carryOut(item, work, context);
-    if (work.own !== undefined) this.occupy(work.own, job);
+      before.length > 0
+        ? Promise.all(before).then(() => this.#carryOut(item, work, context))
+        : this.#carryOut(item, work, context);
+    if (work.own !== undefined) this.#occupy(work.own, job);
     if (work.partOf !== undefined)
-      this.occupy(
+      this.#occupy(
         work.partOf,
-        Promise.all([this.busy.get(work.partOf), job]).then(() => {}),
+        Promise.all([this.#busy.get(work.partOf), job]).then(() => {}),
       );
   }
 
-  private jobsBefore({ own, waitsFor = [] }: ItemWork): Promise<void>[] {
-    const jobs = (own === undefined ? waitsFor : [own, ...waitsFor]).map((key) => this.busy.get(key));
+  #jobsBefore({ own, waitsFor = [] }: ItemWork): Promise<void>[] {
+    const jobs = (own === undefined ? waitsFor : [own, ...waitsFor]).map((key) => this.#busy.get(key));
     return jobs.filter((job) => job !== undefined);
   }
 
-  private occupy(key: string, job: Promise<void>): void {
-    this.busy.set(key, job);
+  #occupy(key: string, job: Promise<void>): void {
+    this.#busy.set(key, job);
     void job.then(() => {
-      if (this.busy.get(key) === job) this.busy.delete(key);
+      if (this.#busy.get(key) === job) this.#busy.delete(key);
     });
   }
 
-  private async carryOut(item: Item, work: ItemWork, context: CallContext): Promise<void> {
+  async #carryOut(item: Item, work: ItemWork, context: CallContext): Promise<void> {
     try {
       const result = await work.run();
       context.audited?.ended();
       const warnings = context.warnings && joinWarnings(result.warnings, context.warnings);
-      this.finish(item, warnings ? { ...result, warnings } : result);
+      this.#finish(item, warnings ? { ...result, warnings } : result);
     } catch (error) {
-      this.finish(item, this.refused(error, context));
+      this.#finish(item, this.#refused(error, context));
     }
   }
 
-  private refused(error: unknown, context: CallContext): Outcome {
-    const { pipeline, call } = this.parts;
+  #refused(error: unknown, context: CallContext): Outcome {
+    const { pipeline, call } = this.#parts;
     const { code, bytes } = pipeline.errors.refuseItem(error, call, context);
     return { code, error: bytes };
   }
 
-  private finish(item: Item, outcome: Outcome): void {
-    if (--this.begun === 0) this.onIdle();
-    this.parts.count('error' in outcome ? outcome.code : codes.OK);
+  #finish(item: Item, outcome: Outcome): void {
+    if (--this.#begun === 0) this.#onIdle();
+    this.#parts.count('error' in outcome ? outcome.code : codes.OK);
     const result = encodeResult(item.id, outcome);
-    this.bytes += result.length - item.size;
-    this.unsent.push({ result, size: result.length });
-    if (this.flushing) return;
-    this.flushing = true;
+    this.#bytes += result.length - item.size;
+    this.#unsent.push({ result, size: result.length });
+    if (this.#flushing) return;
+    this.#flushing = true;
     // What is committed together ends in one turn, and its results travel together.
     setImmediate(() => {
-      this.flushing = false;
-      this.flush();
+      this.#flushing = false;
+      this.#flush();
     });
   }
 
-  private flush(): void {
-    while (!this.gone && this.unsent.length > 0 && this.onTheirWay < MESSAGES_ON_THEIR_WAY) {
+  #flush(): void {
+    while (!this.#gone && this.#unsent.length > 0 && this.#onTheirWay < MESSAGES_ON_THEIR_WAY) {
       let [count, bytes] = [0, 0];
-      while (count < this.unsent.length && (count === 0 || bytes + this.unsent[count]!.size <= this.parts.limits.messageBytes))
-        bytes += this.unsent[count++]!.size;
-      const sent = this.unsent.splice(0, count);
-      this.write(
+      while (count < this.#unsent.length && (count === 0 || bytes + this.#unsent[count]!.size <= this.#parts.limits.messageBytes))
+        bytes += this.#unsent[count++]!.size;
+      const sent = this.#unsent.splice(0, count);
+      this.#write(
         Buffer.concat(
           sent.map(({ result }) => result),
           bytes,
@@ -322,24 +324,24 @@ class ItemStream {
     }
   }
 
-  private write(message: Buffer, count: number): void {
-    const { call, limits } = this.parts;
-    this.onTheirWay++;
-    this.stall ??= setTimeout(() => this.cutOff(), limits.stallMs);
+  #write(message: Buffer, count: number): void {
+    const { call, limits } = this.#parts;
+    this.#onTheirWay++;
+    this.#stall ??= setTimeout(() => this.#cutOff(), limits.stallMs);
     call.write(message, () => {
-      this.onTheirWay--;
-      this.items -= count;
-      this.bytes -= message.length;
-      clearTimeout(this.stall);
-      this.stall = this.onTheirWay > 0 && !this.gone ? setTimeout(() => this.cutOff(), limits.stallMs) : undefined;
-      this.flush();
-      this.wake();
+      this.#onTheirWay--;
+      this.#items -= count;
+      this.#bytes -= message.length;
+      clearTimeout(this.#stall);
+      this.#stall = this.#onTheirWay > 0 && !this.#gone ? setTimeout(() => this.#cutOff(), limits.stallMs) : undefined;
+      this.#flush();
+      this.#wake();
     });
   }
 
-  private cutOff(): void {
-    resetUnread(this.parts.call);
-    this.gone = true;
-    this.fail(exhausted('the stream was cut off because its results were not read', RETRY_AFTER_MS));
+  #cutOff(): void {
+    resetUnread(this.#parts.call);
+    this.#gone = true;
+    this.#fail(exhausted('the stream was cut off because its results were not read', RETRY_AFTER_MS));
   }
 }

@@ -50,26 +50,26 @@ const RETRY_AFTER_MS = 5_000;
 
 /** The connected nodes and the streams requested from them. Holds no client calls. */
 export class Tunnels {
-  private readonly newId: () => string;
-  private readonly links = new Map<string, ControlLink>();
-  private readonly waiting = new Map<string, Waiter>();
-  private readonly maxOpen: number;
-  private readonly places: Readonly<Record<Level, FairShare>>;
+  readonly #newId: () => string;
+  readonly #links = new Map<string, ControlLink>();
+  readonly #waiting = new Map<string, Waiter>();
+  readonly #maxOpen: number;
+  readonly #places: Readonly<Record<Level, FairShare>>;
 
   constructor(newId: () => string, maxOpen = MAX_OPEN) {
-    this.newId = newId;
-    this.maxOpen = maxOpen;
-    this.places = perLevel(() => new FairShare({ busyAt: Math.ceil(maxOpen * BUSY_PART), least: LEAST_SHARE }));
+    this.#newId = newId;
+    this.#maxOpen = maxOpen;
+    this.#places = perLevel(() => new FairShare({ busyAt: Math.ceil(maxOpen * BUSY_PART), least: LEAST_SHARE }));
   }
 
   /** Registers a node's control stream; the newest wins. The returned function takes it out again. */
   connect(node: string, link: ControlLink): () => void {
-    this.links.get(node)?.replaced();
-    this.links.set(node, link);
+    this.#links.get(node)?.replaced();
+    this.#links.set(node, link);
     return () => {
-      if (this.links.get(node) !== link) return;
-      this.links.delete(node);
-      for (const waiter of this.waiting.values())
+      if (this.#links.get(node) !== link) return;
+      this.#links.delete(node);
+      for (const waiter of this.#waiting.values())
         if (waiter.node === node) waiter.reject(unavailable(`node "${node}" has disconnected: try again`));
     };
   }
@@ -80,7 +80,7 @@ export class Tunnels {
    * caller closes the stream.
    */
   async open(node: string, request: Omit<Open, 'streamId'>, { flow, signal }: TunnelCaller): Promise<ServedStream> {
-    const link = this.links.get(node);
+    const link = this.#links.get(node);
     if (!link)
       throw unavailable(
         `node "${node}" is not connected to the API server: its agent does not run, does not reach the server, or waits for the container engine; ` +
@@ -88,7 +88,7 @@ export class Tunnels {
       );
     const leave = this.hold(flow);
     try {
-      const stream = await this.ask(node, link, request, signal);
+      const stream = await this.#ask(node, link, request, signal);
       const close = (isCut?: boolean): void => {
         leave();
         stream.close(isCut);
@@ -105,8 +105,8 @@ export class Tunnels {
    * gives it back. Throws RESOURCE_EXHAUSTED.
    */
   hold({ level, key, name, isExempt }: Flow): () => void {
-    const places = this.places[level];
-    if ((places.total >= this.maxOpen && !isExempt) || !places.enter(key, isExempt))
+    const places = this.#places[level];
+    if ((places.total >= this.#maxOpen && !isExempt) || !places.enter(key, isExempt))
       throw exhausted(
         `${places.total} streams to pods are open (priority level "${level}"), and ${name} has its share: close some, then try again`,
         RETRY_AFTER_MS,
@@ -114,29 +114,24 @@ export class Tunnels {
     return () => places.leave(key);
   }
 
-  private async ask(
-    node: string,
-    link: ControlLink,
-    request: Omit<Open, 'streamId'>,
-    signal: AbortSignal,
-  ): Promise<ServedStream> {
-    const streamId = this.newId();
-    const served = new Promise<ServedStream>((resolve, reject) => this.waiting.set(streamId, { node, resolve, reject }));
+  async #ask(node: string, link: ControlLink, request: Omit<Open, 'streamId'>, signal: AbortSignal): Promise<ServedStream> {
+    const streamId = this.#newId();
+    const served = new Promise<ServedStream>((resolve, reject) => this.#waiting.set(streamId, { node, resolve, reject }));
     const late = (): void =>
-      this.waiting.get(streamId)?.reject(unavailable(`node "${node}" did not answer within ${OPEN_TIMEOUT_MS / 1000} s`));
+      this.#waiting.get(streamId)?.reject(unavailable(`node "${node}" did not answer within ${OPEN_TIMEOUT_MS / 1000} s`));
     const timer = setTimeout(late, OPEN_TIMEOUT_MS);
     try {
       link.send(encodeMessage('berth.node.v1.ControlResponse', { open: { ...request, streamId } }));
       return await abortable(served, signal);
     } finally {
       clearTimeout(timer);
-      this.waiting.delete(streamId);
+      this.#waiting.delete(streamId);
     }
   }
 
   /** Hands an agent's stream to its requester; false when the requester is gone or the request went to another node. */
   serve(streamId: string, mayServe: (node: string) => boolean, stream: ServedStream): boolean {
-    const waiter = this.waiting.get(streamId);
+    const waiter = this.#waiting.get(streamId);
     if (!waiter || !mayServe(waiter.node)) return false;
     waiter.resolve(stream);
     return true;
@@ -144,7 +139,7 @@ export class Tunnels {
 
   /** A node cannot serve a stream. */
   refuse(node: string, streamId: string, error: ApiError): void {
-    const waiter = this.waiting.get(streamId);
+    const waiter = this.#waiting.get(streamId);
     if (waiter?.node === node) waiter.reject(error);
   }
 }

@@ -67,10 +67,10 @@ const RETRY_JITTER_MS = 2_000;
  * when a list waits too long or too many wait.
  */
 export class ListGate {
-  private readonly gates: Readonly<Record<Level, LevelGate>>;
+  readonly #gates: Readonly<Record<Level, LevelGate>>;
 
   constructor(limits: ListLimits, random: () => number) {
-    this.gates = perLevel(({ lists }, level) => {
+    this.#gates = perLevel(({ lists }, level) => {
       const maxBytes = Math.round(limits.maxBytes * lists);
       const userBytes = Math.ceil(Math.min(limits.userBytes, maxBytes * FLOW_PART));
       return new LevelGate(level, { ...limits, maxBytes, userBytes }, random);
@@ -79,12 +79,12 @@ export class ListGate {
 
   /** What a level holds, as metrics show it. */
   read(read: (gate: LevelGate) => number): { readonly labels: readonly string[]; readonly value: number }[] {
-    return Object.entries(this.gates).map(([level, gate]) => ({ labels: [level], value: read(gate) }));
+    return Object.entries(this.#gates).map(([level, gate]) => ({ labels: [level], value: read(gate) }));
   }
 
   /** Throws RESOURCE_EXHAUSTED, and UNAVAILABLE when the signal aborts. */
   async enter(request: ListRequestSize): Promise<ListPass> {
-    return this.gates[request.flow.level].enter(request);
+    return this.#gates[request.flow.level].enter(request);
   }
 }
 
@@ -95,85 +95,85 @@ export class ListGate {
  * wait.
  */
 class LevelGate {
-  private readonly level: Level;
-  private readonly limits: ListLimits;
-  private readonly random: () => number;
-  private readonly flows = new Map<string, number>();
-  private readonly waiting = new Set<Waiting>();
-  private readonly places: FairShare;
-  private used = 0;
-  private refused = 0;
+  readonly #level: Level;
+  readonly #limits: ListLimits;
+  readonly #random: () => number;
+  readonly #flows = new Map<string, number>();
+  readonly #waiting = new Set<Waiting>();
+  readonly #places: FairShare;
+  #used = 0;
+  #refused = 0;
 
   constructor(level: Level, limits: ListLimits, random: () => number) {
-    this.level = level;
-    this.limits = limits;
-    this.places = new FairShare({ busyAt: limits.maxWaiting, least: Math.min(LEAST_WAITING, limits.maxWaiting) });
-    this.random = random;
+    this.#level = level;
+    this.#limits = limits;
+    this.#places = new FairShare({ busyAt: limits.maxWaiting, least: Math.min(LEAST_WAITING, limits.maxWaiting) });
+    this.#random = random;
   }
 
   get usedBytes(): number {
-    return this.used;
+    return this.#used;
   }
 
   get refusedLists(): number {
-    return this.refused;
+    return this.#refused;
   }
 
   get waitingLists(): number {
-    return this.waiting.size;
+    return this.#waiting.size;
   }
 
   async enter({ flow, bytes, signal }: ListRequestSize): Promise<ListPass> {
-    const wanted = Math.max(0, Math.min(bytes, this.limits.userBytes));
-    if (this.waiting.size === 0 && this.hasRoom(flow, wanted)) return this.pass(flow, wanted);
-    if (!this.places.enter(flow.key, flow.isExempt)) throw this.refusal(flow);
-    return this.wait(flow, wanted, signal());
+    const wanted = Math.max(0, Math.min(bytes, this.#limits.userBytes));
+    if (this.#waiting.size === 0 && this.#hasRoom(flow, wanted)) return this.#pass(flow, wanted);
+    if (!this.#places.enter(flow.key, flow.isExempt)) throw this.#refusal(flow);
+    return this.#wait(flow, wanted, signal());
   }
 
-  private wait(flow: Flow, bytes: number, signal: AbortSignal): Promise<ListPass> {
+  #wait(flow: Flow, bytes: number, signal: AbortSignal): Promise<ListPass> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', abort);
-        this.waiting.delete(waiting);
-        this.places.leave(flow.key);
+        this.#waiting.delete(waiting);
+        this.#places.leave(flow.key);
       };
       const refuse = (error: ApiError): void => {
         leave();
         reject(error);
-        this.admitNext();
+        this.#admitNext();
       };
       const admit = (): void => {
         leave();
-        resolve(this.pass(flow, bytes));
+        resolve(this.#pass(flow, bytes));
       };
       const abort = (): void => refuse(unavailable('cannot list: the client is gone, or the server is stopping'));
       const over = (leftMs: number): void => {
-        if (!this.flows.has(flow.key) && this.used + bytes <= 2 * this.limits.maxBytes) admit();
+        if (!this.#flows.has(flow.key) && this.#used + bytes <= 2 * this.#limits.maxBytes) admit();
         else if (leftMs > 0) timer = setTimeout(() => over(0), leftMs);
-        else refuse(this.refusal(flow));
+        else refuse(this.#refusal(flow));
       };
-      const { waitMs } = this.limits;
-      const firstWaitMs = Math.min(this.limits.firstWaitMs, waitMs);
+      const { waitMs } = this.#limits;
+      const firstWaitMs = Math.min(this.#limits.firstWaitMs, waitMs);
       let timer = setTimeout(() => over(waitMs - firstWaitMs), firstWaitMs);
       const waiting: Waiting = { flow, bytes, admit };
-      this.waiting.add(waiting);
+      this.#waiting.add(waiting);
       signal.addEventListener('abort', abort);
       if (signal.aborted) abort();
-      else this.admitNext();
+      else this.#admitNext();
     });
   }
 
-  private pass({ key }: Flow, bytes: number): ListPass {
+  #pass({ key }: Flow, bytes: number): ListPass {
     let held = 0;
     const hold = (next: number): void => {
-      const sum = (this.flows.get(key) ?? 0) + next - held;
-      this.used += next - held;
-      if (sum > 0) this.flows.set(key, sum);
-      else this.flows.delete(key);
+      const sum = (this.#flows.get(key) ?? 0) + next - held;
+      this.#used += next - held;
+      if (sum > 0) this.#flows.set(key, sum);
+      else this.#flows.delete(key);
       const isLess = next < held;
       held = next;
-      if (isLess) this.admitNext();
+      if (isLess) this.#admitNext();
     };
     hold(bytes);
     let hasLeft = false;
@@ -189,38 +189,38 @@ class LevelGate {
   }
 
   /** Skips lists of flows that hold enough. Other large lists are not skipped, or they would starve. */
-  private admitNext(): void {
-    for (let next = this.next(); next && this.hasRoom(next.flow, next.bytes); next = this.next()) next.admit();
+  #admitNext(): void {
+    for (let next = this.#next(); next && this.#hasRoom(next.flow, next.bytes); next = this.#next()) next.admit();
   }
 
-  private next(): Waiting | undefined {
+  #next(): Waiting | undefined {
     let best: Waiting | undefined;
     let least = Number.POSITIVE_INFINITY;
-    for (const waiting of this.waiting) {
-      const held = this.flows.get(waiting.flow.key) ?? 0;
-      if (held >= least || this.isOverShare(waiting.flow, waiting.bytes)) continue;
+    for (const waiting of this.#waiting) {
+      const held = this.#flows.get(waiting.flow.key) ?? 0;
+      if (held >= least || this.#isOverShare(waiting.flow, waiting.bytes)) continue;
       [best, least] = [waiting, held];
       if (held === 0) break;
     }
     return best;
   }
 
-  private hasRoom(flow: Flow, bytes: number): boolean {
-    return this.used + bytes <= this.limits.maxBytes && !this.isOverShare(flow, bytes);
+  #hasRoom(flow: Flow, bytes: number): boolean {
+    return this.#used + bytes <= this.#limits.maxBytes && !this.#isOverShare(flow, bytes);
   }
 
-  private isOverShare({ key }: Flow, bytes: number): boolean {
-    return (this.flows.get(key) ?? 0) + bytes > this.limits.userBytes;
+  #isOverShare({ key }: Flow, bytes: number): boolean {
+    return (this.#flows.get(key) ?? 0) + bytes > this.#limits.userBytes;
   }
 
-  private refusal({ key, name }: Flow): ApiError {
-    this.refused++;
-    const retryMs = Math.round(RETRY_MS + this.random() * RETRY_JITTER_MS);
-    const held = this.flows.get(key) ?? 0;
+  #refusal({ key, name }: Flow): ApiError {
+    this.#refused++;
+    const retryMs = Math.round(RETRY_MS + this.#random() * RETRY_JITTER_MS);
+    const held = this.#flows.get(key) ?? 0;
     const remedy =
       held > 0 ? `${name} has ${held} bytes of lists on their way: read them, or try again later` : 'try again in a moment';
     return exhausted(
-      `cannot list now: too many lists wait (${this.waiting.size}, priority level "${this.level}"); ${remedy}`,
+      `cannot list now: too many lists wait (${this.#waiting.size}, priority level "${this.#level}"); ${remedy}`,
       retryMs,
     );
   }

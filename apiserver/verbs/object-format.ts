@@ -61,24 +61,24 @@ const MOST_JSON_BYTES = 8 * 1024 * 1024;
 
 /** The JSON of the objects of one kind that were encoded last. */
 class JsonMemo {
-  private readonly decoder: EntryDecoder;
-  private readonly known = new Map<Entry, Buffer>();
-  private bytes = 0;
+  readonly #decoder: EntryDecoder;
+  readonly #known = new Map<Entry, Buffer>();
+  #bytes = 0;
 
   constructor(decoder: EntryDecoder) {
-    this.decoder = decoder;
+    this.#decoder = decoder;
   }
 
   encode(entry: Entry): Buffer {
-    const known = this.known.get(entry);
+    const known = this.#known.get(entry);
     if (known) return known;
-    const json = encodeJson(this.decoder.kind, this.decoder.decode(entry));
-    this.known.set(entry, json);
-    this.bytes += sizeOfEntry(entry) + json.length;
-    for (const [oldest, { length }] of this.known) {
-      if (this.bytes <= MOST_JSON_BYTES) break;
-      this.known.delete(oldest);
-      this.bytes -= sizeOfEntry(oldest) + length;
+    const json = encodeJson(this.#decoder.kind, this.#decoder.decode(entry));
+    this.#known.set(entry, json);
+    this.#bytes += sizeOfEntry(entry) + json.length;
+    for (const [oldest, { length }] of this.#known) {
+      if (this.#bytes <= MOST_JSON_BYTES) break;
+      this.#known.delete(oldest);
+      this.#bytes -= sizeOfEntry(oldest) + length;
     }
     return json;
   }

@@ -19,10 +19,10 @@ type Reader = Pick<CallContext, 'identity' | 'authorizer'>;
  * versions of what its pods use.
  */
 export class PastReads {
-  private readonly births: NamespaceBirths;
+  readonly #births: NamespaceBirths;
 
   constructor({ store, storage }: Pick<Registry, 'store' | 'storage'>) {
-    this.births = new NamespaceBirths(store('Namespace').cache, storage);
+    this.#births = new NamespaceBirths(store('Namespace').cache, storage);
   }
 
   /**
@@ -32,13 +32,13 @@ export class PastReads {
     if (readsAllNamespaces(access, reader)) return 0;
     if (isNode(reader.identity))
       throw permissionDenied(`user "${reader.identity.user}" cannot read older versions: a node reads only present ones`);
-    return this.reach(access, reader);
+    return this.#reach(access, reader);
   }
 
   /** Throws OUT_OF_RANGE for a version from before the present namespace, PERMISSION_DENIED. */
   async checkExact(options: Pick<ListOptions, 'resourceVersion' | 'resourceVersionMatch'>, access: Access, reader: Reader) {
     if (options.resourceVersionMatch !== 'Exact') return;
-    this.compare(parseVersion(options.resourceVersion ?? ''), await this.oldest(access, reader), access);
+    this.#compare(parseVersion(options.resourceVersion ?? ''), await this.oldest(access, reader), access);
   }
 
   /**
@@ -48,27 +48,27 @@ export class PastReads {
   async checkList(store: Pick<KindStore, 'kind'>, options: ListOptions, access: Access, reader: Reader): Promise<void> {
     if (!options.continue) {
       const { version, exact } = versionOf(store, options);
-      if (exact) this.compare(version, await this.oldest(access, reader), access);
+      if (exact) this.#compare(version, await this.oldest(access, reader), access);
       return;
     }
     const revision = continuedRevision(options.continue);
     // 0 is the present.
-    if (revision && !readsAllNamespaces(access, reader)) this.compare(revision, await this.reach(access, reader), access);
+    if (revision && !readsAllNamespaces(access, reader)) this.#compare(revision, await this.#reach(access, reader), access);
   }
 
   /** The same for the events of a watch: everything after its version. */
   async checkWatch({ resourceVersion = '' }: ListOptions, access: Access, reader: Reader): Promise<void> {
     const version = parseVersion(resourceVersion);
     if (version === 0 || readsAllNamespaces(access, reader)) return;
-    this.compare(version, await this.reach(access, reader), access);
+    this.#compare(version, await this.#reach(access, reader), access);
   }
 
-  private async reach(access: Access, { authorizer }: Reader): Promise<number> {
+  async #reach(access: Access, { authorizer }: Reader): Promise<number> {
     const { namespace } = authorizer.attributes(access);
-    return namespace === '' ? 0 : this.births.of(namespace);
+    return namespace === '' ? 0 : this.#births.of(namespace);
   }
 
-  private compare(version: number, oldest: number, { namespace, name, selected }: Access): void {
+  #compare(version: number, oldest: number, { namespace, name, selected }: Access): void {
     if (version >= oldest) return;
     const where = namespace || name || (selected?.['metadata.name'] ?? '');
     throw expired(

@@ -67,13 +67,13 @@ export abstract class StandardWrite extends AuthorizedWrite implements PreparedW
 
   run(): Promise<StoreResult> {
     const done = this.carryOut();
-    return this.#form || this.audited?.wantsResponse ? this.answer(done) : done;
+    return this.#form || this.audited?.wantsResponse ? this.#answer(done) : done;
   }
 
   protected abstract carryOut(): Promise<StoreResult>;
 
   /** The answer in the form that was asked for; the audit log hears of it, where it wants to. */
-  private async answer(done: Promise<StoreResult>): Promise<StoreResult> {
+  async #answer(done: Promise<StoreResult>): Promise<StoreResult> {
     const { bytes: stored, warnings, form, isRemoved, isCreated = false } = await done;
     const bytes = form || !this.store.versions.of ? stored : await shownBytes(this.store, stored, this.store.key(this.at));
     const kind = form ?? this.store.kind;

@@ -62,31 +62,31 @@ export interface VerbsOptions {
  * authorizes, and has no effect; `run` carries the call out.
  */
 export class Verbs {
-  private readonly options: VerbsOptions;
-  private readonly lists: ListGate;
-  private readonly selectors = new SelectorRoom();
-  private readonly past: PastReads;
-  private readonly ticker: Ticker;
-  private readonly turns: Turns;
-  private readonly watchRoom: WatchRoom;
-  private readonly meters: WatchMeters;
+  readonly #options: VerbsOptions;
+  readonly #lists: ListGate;
+  readonly #selectors = new SelectorRoom();
+  readonly #past: PastReads;
+  readonly #ticker: Ticker;
+  readonly #turns: Turns;
+  readonly #watchRoom: WatchRoom;
+  readonly #meters: WatchMeters;
 
   constructor(options: VerbsOptions) {
-    this.options = options;
-    this.lists = new ListGate(options.listLimits, options.random);
-    this.past = new PastReads(options.registry);
-    this.meters = new WatchMeters(options.metrics, this.lists);
-    this.turns = new Turns(setImmediate);
-    this.watchRoom = new WatchRoom(this.turns);
-    this.ticker = new Ticker(systemBatchClock, tickMs(options.watchLimits));
+    this.#options = options;
+    this.#lists = new ListGate(options.listLimits, options.random);
+    this.#past = new PastReads(options.registry);
+    this.#meters = new WatchMeters(options.metrics, this.#lists);
+    this.#turns = new Turns(setImmediate);
+    this.#watchRoom = new WatchRoom(this.#turns);
+    this.#ticker = new Ticker(systemBatchClock, tickMs(options.watchLimits));
   }
 
   write(request: WriteRequest, call: CallContext): PreparedWrite {
-    return new ObjectWrite(request, this.options.registry.admission, call);
+    return new ObjectWrite(request, this.#options.registry.admission, call);
   }
 
   patch(request: PatchWriteRequest, call: CallContext): PreparedWrite {
-    const { admission } = this.options.registry;
+    const { admission } = this.#options.registry;
     return APPLY_TYPES.includes(request.patch.type ?? '')
       ? new ApplyWrite(request, admission, call)
       : new PatchWrite(request, admission, call);
@@ -103,7 +103,7 @@ export class Verbs {
     call.authorize(access);
     return {
       run: async () => {
-        await this.past.checkExact(request, access, call);
+        await this.#past.checkExact(request, access, call);
         const found = await getObject(store, at, request);
         const bytes = store.versions.of ? await shownBytes(store, found.bytes, found.key) : found.bytes;
         if (!form) return { bytes };
@@ -119,7 +119,7 @@ export class Verbs {
     call.authorize(access);
     return {
       run: async () => {
-        await this.past.checkExact(request, access, call);
+        await this.#past.checkExact(request, access, call);
         const { bytes } = await getScale(store, at, request);
         return form ? { bytes: form.encode(scaleKind as Kind, bytes) } : { bytes };
       },
@@ -131,7 +131,7 @@ export class Verbs {
     const { namespace = '' } = request;
     const options = storedSelection(store, request.options ?? {});
     const access = readAccess('list', store, namespace, options);
-    return this.page({ store, namespace, options, form, access }, call);
+    return this.#page({ store, namespace, options, form, access }, call);
   }
 
   /**
@@ -142,17 +142,17 @@ export class Verbs {
     const { namespace = '' } = request;
     const options = storedSelection(store, request.options ?? {});
     const access = readAccess('delete-collection', store, namespace, options);
-    return this.page({ store, namespace, options, form, access }, call);
+    return this.#page({ store, namespace, options, form, access }, call);
   }
 
-  private page({ store, namespace, options, form, access }: WantedPage, call: CallContext): PreparedCall {
+  #page({ store, namespace, options, form, access }: WantedPage, call: CallContext): PreparedCall {
     call.authorize(access);
     return {
       run: async () => {
-        await this.past.checkList(store, options, access, call);
+        await this.#past.checkList(store, options, access, call);
         const room = { guess: pageBytes(store.cache, options.limit, form), most: form.mostBytes };
         const read = async () => form.encode(await listObjects(store, { namespace, options }, form));
-        return { bytes: await this.inTurn(room, call, read), warnings: versionWarnings(store) };
+        return { bytes: await this.#inTurn(room, call, read), warnings: versionWarnings(store) };
       },
     };
   }
@@ -168,27 +168,27 @@ export class Verbs {
     call.authorize(access);
     return {
       run: async () => {
-        const since = await this.past.oldest(access, call);
+        const since = await this.#past.oldest(access, call);
         const read = async () => {
           const page = await objectHistory(store, at, { limit, continue: token, wholeValues, since });
           return encodeMessage('berth.meta.v1.ObjectHistoryResponse', page);
         };
-        return { bytes: await this.inTurn({ guess: MAX_PAGE_BYTES, most: MAX_PAGE_BYTES }, call, read) };
+        return { bytes: await this.#inTurn({ guess: MAX_PAGE_BYTES, most: MAX_PAGE_BYTES }, call, read) };
       },
     };
   }
 
   /** `guess` is what an answer may take before it is made, `most` what it takes at most. */
-  private async inTurn(
+  async #inTurn(
     room: { readonly guess: number; readonly most: number },
     call: CallContext,
     read: () => Promise<Buffer | Pieces>,
   ): Promise<Buffer | Pieces> {
-    const pass = await this.enterList(room.guess, call);
+    const pass = await this.#enterList(room.guess, call);
     try {
       const bytes = await read();
       pass.resize(Math.min(bytes.length, room.most));
-      call.whenTaken(this.options.listLimits.takeMs, () => pass.leave());
+      call.whenTaken(this.#options.listLimits.takeMs, () => pass.leave());
       return bytes;
     } catch (error) {
       pass.leave();
@@ -196,12 +196,12 @@ export class Verbs {
     }
   }
 
-  private enterList(bytes: number, call: CallContext): Promise<ListPass> {
-    return this.lists.enter({ flow: call.flow, bytes, signal: () => call.signal });
+  #enterList(bytes: number, call: CallContext): Promise<ListPass> {
+    return this.#lists.enter({ flow: call.flow, bytes, signal: () => call.signal });
   }
 
   findVersion(request: FindVersionRequest, now: Date): Promise<FindVersionResponse> {
-    return findVersion(this.options.registry.storage, request, now);
+    return findVersion(this.#options.registry.storage, request, now);
   }
 
   /** Answers how many were deleted. */
@@ -225,7 +225,7 @@ export class Verbs {
     const write = new AuthorizedWrite(access, deleteWriteOptions(options), call);
     return {
       run: async () => {
-        await this.past.checkList(store, listOptions, access, call);
+        await this.#past.checkList(store, listOptions, access, call);
         return deleteCollection(store, { namespace, listOptions, options }, write, call.signal);
       },
     };
@@ -238,23 +238,23 @@ export class Verbs {
     call.authorize(access);
     return {
       run: async (sink) => {
-        await this.past.checkWatch(options, access, call);
-        const forget = this.selectors.hold(call.flow, options);
+        await this.#past.checkWatch(options, access, call);
+        const forget = this.#selectors.hold(call.flow, options);
         try {
           const prepared = await prepareWatch(store, namespace, { options, awaitsVersion }, format);
           // Before it is opened: a watch that waits for its turn holds no objects.
-          const pass = prepared.hasInitial ? await this.enterList(INITIAL_BYTES, call) : undefined;
+          const pass = prepared.hasInitial ? await this.#enterList(INITIAL_BYTES, call) : undefined;
           await pumpWatch(sink, prepared.open(), {
             bookmarks: options.allowWatchBookmarks === true,
             timeoutSeconds: options.timeoutSeconds,
-            limits: this.options.watchLimits,
-            random: this.options.random,
+            limits: this.#options.watchLimits,
+            random: this.#options.random,
             signal: call.signal,
             batcher: store.cache.batcher,
-            ticker: this.ticker,
-            turns: this.turns,
-            meter: this.meters.of(resourceOf(store.kind)),
-            room: this.watchRoom.of(call.flow),
+            ticker: this.#ticker,
+            turns: this.#turns,
+            meter: this.#meters.of(resourceOf(store.kind)),
+            room: this.#watchRoom.of(call.flow),
             onStarted: () => pass?.leave(),
           });
         } finally {

@@ -54,158 +54,158 @@ export function pumpWatch(sink: WatchSink, source: WatchSource, options: PumpOpt
 }
 
 class Pump {
-  private readonly sink: WatchSink;
-  private readonly source: WatchSource;
-  private readonly options: PumpOptions;
-  private readonly done: (error?: unknown) => void;
-  private inFlight = 0;
+  readonly #sink: WatchSink;
+  readonly #source: WatchSource;
+  readonly #options: PumpOptions;
+  readonly #done: (error?: unknown) => void;
+  #inFlight = 0;
   /** On their way to the client, in order. */
-  private readonly unread: Buffer[] = [];
-  private ended = false;
-  private started = false;
-  private greeted = false;
-  private converting = false;
-  private leave: () => void = () => {};
+  readonly #unread: Buffer[] = [];
+  #ended = false;
+  #started = false;
+  #greeted = false;
+  #converting = false;
+  #leave: () => void = () => {};
   /** Instants of the ticker's clock. */
-  private endAt = 0;
-  private bookmarkAt = 0;
-  private progressAt = 0;
+  #endAt = 0;
+  #bookmarkAt = 0;
+  #progressAt = 0;
 
   constructor(sink: WatchSink, source: WatchSource, options: PumpOptions, done: (error?: unknown) => void) {
-    this.sink = sink;
-    this.source = source;
-    this.options = options;
-    this.done = done;
+    this.#sink = sink;
+    this.#source = source;
+    this.#options = options;
+    this.#done = done;
   }
 
   start(): void {
-    this.sink.begin();
-    const { signal, limits, timeoutSeconds, random, batcher, ticker, turns } = this.options;
-    const abort = (): void => this.end();
+    this.#sink.begin();
+    const { signal, limits, timeoutSeconds, random, batcher, ticker, turns } = this.#options;
+    const abort = (): void => this.#end();
     signal.addEventListener('abort', abort);
-    const leaveBatcher = batcher.add(this.wake);
-    const leaveTicker = ticker.add((now) => this.tick(now));
-    this.leave = () => {
+    const leaveBatcher = batcher.add(this.#wake);
+    const leaveTicker = ticker.add((now) => this.#tick(now));
+    this.#leave = () => {
       signal.removeEventListener('abort', abort);
       leaveBatcher();
       leaveTicker();
-      turns.delete(this.wake);
+      turns.delete(this.#wake);
     };
     const age = limits.maxAgeMs * (0.75 + random() / 2);
-    this.endAt = ticker.now() + (timeoutSeconds ? Math.min(timeoutSeconds * 1000, age) : age);
-    this.bookmarkAt = this.nextBookmarkAt();
-    if (signal.aborted) this.end();
-    else this.wake();
+    this.#endAt = ticker.now() + (timeoutSeconds ? Math.min(timeoutSeconds * 1000, age) : age);
+    this.#bookmarkAt = this.#nextBookmarkAt();
+    if (signal.aborted) this.#end();
+    else this.#wake();
   }
 
   /** Sends what there is, as far as the client takes it. */
-  private readonly wake = (): void => {
+  readonly #wake = (): void => {
     try {
-      while (!this.ended && this.inFlight < this.options.limits.inFlight) {
-        if (this.source.pending && !this.options.room.hasRoom(this.wake)) break;
-        const frame = this.source.next();
+      while (!this.#ended && this.#inFlight < this.#options.limits.inFlight) {
+        if (this.#source.pending && !this.#options.room.hasRoom(this.#wake)) break;
+        const frame = this.#source.next();
         if (!frame) break;
-        this.write(frame);
+        this.#write(frame);
       }
-      if (this.inFlight === 0 && !this.source.hasInitial) this.reportStarted();
-      this.greet();
-      if (this.ended) return;
-      if (this.source.lost) this.cutOff();
-      else if (this.source.waits) this.convert();
-      else if (this.source.pending && this.mayWrite()) this.options.turns.add(this.wake);
+      if (this.#inFlight === 0 && !this.#source.hasInitial) this.#reportStarted();
+      this.#greet();
+      if (this.#ended) return;
+      if (this.#source.lost) this.#cutOff();
+      else if (this.#source.waits) this.#convert();
+      else if (this.#source.pending && this.#mayWrite()) this.#options.turns.add(this.#wake);
     } catch (error) {
-      this.end(error);
+      this.#end(error);
     }
   };
 
   /** Otherwise it is woken when a message has left, or when its flow has room. */
-  private mayWrite(): boolean {
-    return this.inFlight < this.options.limits.inFlight && this.options.room.hasRoom(this.wake);
+  #mayWrite(): boolean {
+    return this.#inFlight < this.#options.limits.inFlight && this.#options.room.hasRoom(this.#wake);
   }
 
   /** Asks the webhook that converts what comes next; one that fails ends the watch, and the client resumes. */
-  private convert(): void {
-    if (this.converting) return;
-    this.converting = true;
-    this.source.convert().then(
+  #convert(): void {
+    if (this.#converting) return;
+    this.#converting = true;
+    this.#source.convert().then(
       () => {
-        this.converting = false;
-        if (!this.ended) this.wake();
+        this.#converting = false;
+        if (!this.#ended) this.#wake();
       },
-      (error: unknown) => this.end(error),
+      (error: unknown) => this.#end(error),
     );
   }
 
-  private tick(now: number): void {
-    const { limits, bookmarks } = this.options;
-    if (now >= this.endAt) this.end();
-    else if (this.inFlight > 0 && now - this.progressAt >= limits.stallMs) this.cutOff();
-    else if (bookmarks && now >= this.bookmarkAt) {
-      this.bookmarkAt = this.nextBookmarkAt();
-      this.bookmark();
+  #tick(now: number): void {
+    const { limits, bookmarks } = this.#options;
+    if (now >= this.#endAt) this.#end();
+    else if (this.#inFlight > 0 && now - this.#progressAt >= limits.stallMs) this.#cutOff();
+    else if (bookmarks && now >= this.#bookmarkAt) {
+      this.#bookmarkAt = this.#nextBookmarkAt();
+      this.#bookmark();
     }
   }
 
-  private nextBookmarkAt(): number {
-    const { limits, random, ticker } = this.options;
+  #nextBookmarkAt(): number {
+    const { limits, random, ticker } = this.#options;
     return ticker.now() + limits.bookmarkMs * (0.75 + random() / 4);
   }
 
-  private write(frame: Buffer): void {
-    if (this.inFlight++ === 0) this.progressAt = this.options.ticker.now();
-    const { meter, room } = this.options;
+  #write(frame: Buffer): void {
+    if (this.#inFlight++ === 0) this.#progressAt = this.#options.ticker.now();
+    const { meter, room } = this.#options;
     room.take(frame);
-    this.unread.push(frame);
+    this.#unread.push(frame);
     meter.messages.inc();
     meter.bytes.inc(frame.length);
-    this.sink.send(frame, this.written);
+    this.#sink.send(frame, this.#written);
   }
 
-  private readonly written = (): void => {
-    this.inFlight--;
-    const frame = this.unread.shift();
-    if (frame) this.options.room.give(frame);
-    this.progressAt = this.options.ticker.now();
-    if (!this.source.hasInitial) this.reportStarted();
-    if (!this.ended) this.wake();
+  readonly #written = (): void => {
+    this.#inFlight--;
+    const frame = this.#unread.shift();
+    if (frame) this.#options.room.give(frame);
+    this.#progressAt = this.#options.ticker.now();
+    if (!this.#source.hasInitial) this.#reportStarted();
+    if (!this.#ended) this.#wake();
   };
 
-  private reportStarted(): void {
-    if (this.started) return;
-    this.started = true;
-    this.options.onStarted();
+  #reportStarted(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.#options.onStarted();
   }
 
   /**
    * A version from before restarts is fresh at once: each kill leaves a gap, and only so many fit into what a start
    * replays.
    */
-  private greet(): void {
-    if (this.ended || this.greeted || !this.options.bookmarks || this.inFlight > 0) return;
-    if (this.source.pending || this.source.awaits) return;
-    this.greeted = true;
-    this.bookmark();
+  #greet(): void {
+    if (this.#ended || this.#greeted || !this.#options.bookmarks || this.#inFlight > 0) return;
+    if (this.#source.pending || this.#source.awaits) return;
+    this.#greeted = true;
+    this.#bookmark();
   }
 
-  private bookmark(): void {
-    const { pending, awaits } = this.source;
-    if (!this.ended && this.inFlight === 0 && !pending && !awaits) this.write(this.source.bookmark());
+  #bookmark(): void {
+    const { pending, awaits } = this.#source;
+    if (!this.#ended && this.#inFlight === 0 && !pending && !awaits) this.#write(this.#source.bookmark());
   }
 
-  private cutOff(): void {
-    this.sink.cutOff();
-    this.options.meter.cutOff.inc();
-    this.end(exhausted('the watch was cut off because its events were not read: resume from the last version', 1_000));
+  #cutOff(): void {
+    this.#sink.cutOff();
+    this.#options.meter.cutOff.inc();
+    this.#end(exhausted('the watch was cut off because its events were not read: resume from the last version', 1_000));
   }
 
-  private end(error?: unknown): void {
-    if (this.ended) return;
-    this.ended = true;
-    this.leave();
-    for (const frame of this.unread.splice(0)) this.options.room.give(frame);
-    this.options.room.forget(this.wake);
-    this.source.close();
-    this.reportStarted();
-    this.done(error);
+  #end(error?: unknown): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#leave();
+    for (const frame of this.#unread.splice(0)) this.#options.room.give(frame);
+    this.#options.room.forget(this.#wake);
+    this.#source.close();
+    this.#reportStarted();
+    this.#done(error);
   }
 }

@@ -4,26 +4,26 @@ import { SortedKeys } from './sorted-keys.ts';
 
 /** The present objects of one kind by key and in the order of their keys, and how many bytes they are. */
 export class EntryTable {
-  private readonly entries = new Map<string, Entry>();
-  private readonly keys = new SortedKeys();
-  private held = 0;
+  readonly #entries = new Map<string, Entry>();
+  readonly #keys = new SortedKeys();
+  #held = 0;
   /** The last range of a whole prefix: concurrent lists, and the pages of one, often request the same one. */
-  private last: { readonly prefix: string; readonly entries: WeakRef<readonly Entry[]> } | undefined;
+  #last: { readonly prefix: string; readonly entries: WeakRef<readonly Entry[]> } | undefined;
 
   get size(): number {
-    return this.entries.size;
+    return this.#entries.size;
   }
 
   get bytes(): number {
-    return this.held;
+    return this.#held;
   }
 
   get(key: string): Entry | undefined {
-    return this.entries.get(key);
+    return this.#entries.get(key);
   }
 
   values(): Iterable<Entry> {
-    return this.entries.values();
+    return this.#entries.values();
   }
 
   /**
@@ -31,29 +31,29 @@ export class EntryTable {
    * change.
    */
   range(prefix: string, after?: string): readonly Entry[] {
-    let entries = this.last?.prefix === prefix ? this.last.entries.deref() : undefined;
+    let entries = this.#last?.prefix === prefix ? this.#last.entries.deref() : undefined;
     if (!entries) {
-      entries = this.keys.range(prefix).map((key) => this.entries.get(key)!);
-      this.last = { prefix, entries: new WeakRef(entries) };
+      entries = this.#keys.range(prefix).map((key) => this.#entries.get(key)!);
+      this.#last = { prefix, entries: new WeakRef(entries) };
     }
     return after === undefined ? entries : entries.slice(firstBehind(entries, after));
   }
 
   set(entry: Entry): void {
-    const previous = this.entries.get(entry.key);
-    if (!previous) this.keys.add(entry.key);
-    this.held += sizeOfEntry(entry) - (previous ? sizeOfEntry(previous) : 0);
-    this.entries.set(entry.key, entry);
-    this.last = undefined;
+    const previous = this.#entries.get(entry.key);
+    if (!previous) this.#keys.add(entry.key);
+    this.#held += sizeOfEntry(entry) - (previous ? sizeOfEntry(previous) : 0);
+    this.#entries.set(entry.key, entry);
+    this.#last = undefined;
   }
 
   delete(key: string): void {
-    const previous = this.entries.get(key);
+    const previous = this.#entries.get(key);
     if (!previous) return;
-    this.held -= sizeOfEntry(previous);
-    this.entries.delete(key);
-    this.last = undefined;
-    this.keys.delete(key);
+    this.#held -= sizeOfEntry(previous);
+    this.#entries.delete(key);
+    this.#last = undefined;
+    this.#keys.delete(key);
   }
 
   /** `expire`: whether the kind's objects do. */

@@ -143,23 +143,23 @@ const MEMO_BYTES = 1024 * 1024;
 /** Decodes entries for read-only callers; a caller that modifies the object decodes its own copy. */
 export class EntryDecoder {
   readonly kind: Kind;
-  private readonly memo = new Map<Entry, ApiObject>();
-  private memoBytes = 0;
+  readonly #memo = new Map<Entry, ApiObject>();
+  #memoBytes = 0;
 
   constructor(kind: Kind) {
     this.kind = kind;
   }
 
   decode(entry: Entry): ApiObject {
-    const known = this.memo.get(entry);
+    const known = this.#memo.get(entry);
     if (known) return known;
     const object = decodeMessage<ApiObject>(this.kind.message, entry.bytes);
-    this.memo.set(entry, object);
-    this.memoBytes += sizeOfEntry(entry);
-    for (const oldest of this.memo.keys()) {
-      if (this.memo.size <= MEMO_SIZE && this.memoBytes <= MEMO_BYTES) break;
-      this.memo.delete(oldest);
-      this.memoBytes -= sizeOfEntry(oldest);
+    this.#memo.set(entry, object);
+    this.#memoBytes += sizeOfEntry(entry);
+    for (const oldest of this.#memo.keys()) {
+      if (this.#memo.size <= MEMO_SIZE && this.#memoBytes <= MEMO_BYTES) break;
+      this.#memo.delete(oldest);
+      this.#memoBytes -= sizeOfEntry(oldest);
     }
     return object;
   }

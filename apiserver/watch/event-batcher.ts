@@ -23,39 +23,39 @@ const NEWEST_SHARE = 0.25;
  * runs inside the caller, so that applying events stays short.
  */
 export class EventBatcher {
-  private readonly clock: BatchClock;
-  private readonly wakes = new Set<() => void>();
-  private scheduled = false;
-  private lastAt = Number.NEGATIVE_INFINITY;
-  private costMs = 0;
+  readonly #clock: BatchClock;
+  readonly #wakes = new Set<() => void>();
+  #scheduled = false;
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #costMs = 0;
 
   constructor(clock: BatchClock) {
-    this.clock = clock;
+    this.#clock = clock;
   }
 
   /** Calls `wake` once in each batch until the returned function is called. `wake` must not throw. */
   add(wake: () => void): () => void {
-    this.wakes.add(wake);
-    return () => this.wakes.delete(wake);
+    this.#wakes.add(wake);
+    return () => this.#wakes.delete(wake);
   }
 
   get size(): number {
-    return this.wakes.size;
+    return this.#wakes.size;
   }
 
   request(): void {
-    if (this.scheduled || this.wakes.size === 0) return;
-    this.scheduled = true;
-    const wait = this.lastAt + Math.min(this.costMs * GAP_PER_COST, MAX_GAP_MS) - this.clock.now();
-    if (wait >= 1) this.clock.setTimeout(() => this.run(), wait);
-    else this.clock.setImmediate(() => this.run());
+    if (this.#scheduled || this.#wakes.size === 0) return;
+    this.#scheduled = true;
+    const wait = this.#lastAt + Math.min(this.#costMs * GAP_PER_COST, MAX_GAP_MS) - this.#clock.now();
+    if (wait >= 1) this.#clock.setTimeout(() => this.#run(), wait);
+    else this.#clock.setImmediate(() => this.#run());
   }
 
-  private run(): void {
-    this.scheduled = false;
-    const startedAt = this.clock.now();
-    for (const wake of [...this.wakes]) wake();
-    this.lastAt = this.clock.now();
-    this.costMs += (this.lastAt - startedAt - this.costMs) * NEWEST_SHARE;
+  #run(): void {
+    this.#scheduled = false;
+    const startedAt = this.#clock.now();
+    for (const wake of [...this.#wakes]) wake();
+    this.#lastAt = this.#clock.now();
+    this.#costMs += (this.#lastAt - startedAt - this.#costMs) * NEWEST_SHARE;
   }
 }

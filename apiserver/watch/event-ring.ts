@@ -51,81 +51,81 @@ const COMPACT_AT = 1_024;
  * grow with the watchers.
  */
 export class EventRing {
-  private readonly bounds: RingBounds;
+  readonly #bounds: RingBounds;
   /** Undefined below `head`: what was dropped is held no longer. */
-  private events: (CacheEvent | undefined)[] = [];
-  private head = 0;
-  private headSequence = 0;
-  private bytes = 0;
-  private start: number;
+  #events: (CacheEvent | undefined)[] = [];
+  #head = 0;
+  #headSequence = 0;
+  #bytes = 0;
+  #start: number;
 
   constructor(bounds: RingBounds, startRevision: number) {
-    this.bounds = bounds;
-    this.start = startRevision;
+    this.#bounds = bounds;
+    this.#start = startRevision;
   }
 
   /** Every event above this revision is here. */
   get startRevision(): number {
-    return this.start;
+    return this.#start;
   }
 
   get firstSequence(): number {
-    return this.headSequence;
+    return this.#headSequence;
   }
 
   /** One behind the newest. */
   get endSequence(): number {
-    return this.headSequence + this.events.length - this.head;
+    return this.#headSequence + this.#events.length - this.#head;
   }
 
   at(sequence: number): CacheEvent | undefined {
-    return this.events[this.head + sequence - this.headSequence];
+    return this.#events[this.#head + sequence - this.#headSequence];
   }
 
   push(event: CacheEvent): void {
-    this.events.push(event);
-    this.bytes += sizeOf(event);
+    this.#events.push(event);
+    this.#bytes += sizeOf(event);
     this.trim(event.atMs);
   }
 
   /** Drops what is older or more than the bounds allow. */
   trim(nowMs: number): void {
-    while (this.head < this.events.length) {
-      const oldest = this.events[this.head]!;
-      const length = this.events.length - this.head;
-      const tooMuch = length > this.bounds.maxEvents || this.bytes > this.bounds.maxBytes;
-      if (!tooMuch && nowMs - oldest.atMs <= this.bounds.maxAgeMs) break;
-      this.events[this.head++] = undefined;
-      this.headSequence++;
-      this.bytes -= sizeOf(oldest);
+    while (this.#head < this.#events.length) {
+      const oldest = this.#events[this.#head]!;
+      const length = this.#events.length - this.#head;
+      const tooMuch = length > this.#bounds.maxEvents || this.#bytes > this.#bounds.maxBytes;
+      if (!tooMuch && nowMs - oldest.atMs <= this.#bounds.maxAgeMs) break;
+      this.#events[this.#head++] = undefined;
+      this.#headSequence++;
+      this.#bytes -= sizeOf(oldest);
       restEntry(oldest.entry);
-      this.start = oldest.revision;
+      this.#start = oldest.revision;
     }
-    if (this.head < COMPACT_AT) return;
-    this.events = this.events.slice(this.head);
-    this.head = 0;
+    if (this.#head < COMPACT_AT) return;
+    this.#events = this.#events.slice(this.#head);
+    this.#head = 0;
   }
 
   /** Forgets everything; watches from before `startRevision` are expired. */
   reset(startRevision: number): void {
-    this.headSequence = this.endSequence;
-    this.events = [];
-    this.head = 0;
-    this.bytes = 0;
-    this.start = startRevision;
+    this.#headSequence = this.endSequence;
+    this.#events = [];
+    this.#head = 0;
+    this.#bytes = 0;
+    this.#start = startRevision;
   }
 
   /** The sequence of the first event above a revision; undefined when some of those are gone. */
   sequenceAfter(revision: number): number | undefined {
-    if (revision < this.start) return undefined;
-    let low = this.head;
-    let high = this.events.length;
+    if (revision < this.#start) return undefined;
+    let low = this.#head;
+    let high = this.#events.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.events[middle]!.revision <= revision) low = middle + 1;
+      if (this.#events[middle]!.revision <= revision) low = middle + 1;
       else high = middle;
     }
-    return this.headSequence + low - this.head;
+    return this.#headSequence + low - this.#head;
   }
 }
 

@@ -27,79 +27,79 @@ interface Sharing {
  * and format. They go with the last of these watchers.
  */
 export class SharedFrames {
-  private readonly frames = new Map<string, KeptFrame>();
-  private readonly now: () => number;
-  private readonly sharing = new Map<string, Sharing>();
-  private bytes = 0;
+  readonly #frames = new Map<string, KeptFrame>();
+  readonly #now: () => number;
+  readonly #sharing = new Map<string, Sharing>();
+  #bytes = 0;
 
   constructor(now: () => number) {
-    this.now = now;
+    this.#now = now;
   }
 
   /** How many bytes are kept. */
   get size(): number {
-    return this.bytes;
+    return this.#bytes;
   }
 
   /** Counts a watcher with this id; every `join` is followed by one `leave`. */
   join(id: string): void {
-    const sharing = this.sharing.get(id);
+    const sharing = this.#sharing.get(id);
     if (sharing) sharing.watchers++;
-    else this.sharing.set(id, { watchers: 1, keys: new Set() });
+    else this.#sharing.set(id, { watchers: 1, keys: new Set() });
   }
 
   leave(id: string): void {
-    const sharing = this.sharing.get(id);
+    const sharing = this.#sharing.get(id);
     if (!sharing || --sharing.watchers > 0) return;
-    for (const key of sharing.keys) this.drop(key);
-    this.sharing.delete(id);
+    for (const key of sharing.keys) this.#drop(key);
+    this.#sharing.delete(id);
   }
 
   /** The frame at `sequence` for the watchers with this id; a short one only as long as nothing has come behind it. */
   get(id: string, sequence: number, endSequence: number, make: () => Frame): Frame {
     const key = `${sequence}\0${id}`;
-    const known = this.frames.get(key);
+    const known = this.#frames.get(key);
     if (known && (known.full || known.next === endSequence)) return known;
-    if (known) this.drop(key);
+    if (known) this.#drop(key);
     const frame = make();
-    const sharing = this.sharing.get(id);
+    const sharing = this.#sharing.get(id);
     if (!sharing) return frame;
     sharing.keys.add(key);
-    this.frames.set(key, { ...frame, madeAtMs: this.now() });
-    this.bytes += sizeOf(frame);
-    this.trim(key);
+    this.#frames.set(key, { ...frame, madeAtMs: this.#now() });
+    this.#bytes += sizeOf(frame);
+    this.#trim(key);
     return frame;
   }
 
   clear(): void {
-    this.frames.clear();
-    for (const { keys } of this.sharing.values()) keys.clear();
-    this.bytes = 0;
+    this.#frames.clear();
+    for (const { keys } of this.#sharing.values()) keys.clear();
+    this.#bytes = 0;
   }
 
   /** The oldest go first, but never the newest, which others are about to ask for. */
-  private trim(newest: string): void {
-    for (const key of this.frames.keys()) {
-      if (this.bytes <= MAX_BYTES || key === newest) return;
-      this.drop(key);
+  #trim(newest: string): void {
+    for (const key of this.#frames.keys()) {
+      if (this.#bytes <= MAX_BYTES || key === newest) return;
+      this.#drop(key);
     }
   }
 
   /** Drops what is too old; called now and then. */
   forgetOld(): void {
-    const oldest = this.now() - MAX_AGE_MS;
-    for (const [key, { madeAtMs }] of this.frames) {
+    const oldest = this.#now() - MAX_AGE_MS;
+    for (const [key, { madeAtMs }] of this.#frames) {
       if (madeAtMs >= oldest) return;
-      this.drop(key);
+      this.#drop(key);
     }
   }
 
-  private drop(key: string): void {
-    const frame = this.frames.get(key);
+  #drop(key: string): void {
+    const frame = this.#frames.get(key);
     if (!frame) return;
-    this.frames.delete(key);
-    this.sharing.get(key.slice(key.indexOf('\0') + 1))?.keys.delete(key);
-    this.bytes -= sizeOf(frame);
+    this.#frames.delete(key);
+    this.#sharing.get(key.slice(key.indexOf('\0') + 1))?.keys.delete(key);
+    this.#bytes -= sizeOf(frame);
   }
 }
 

@@ -8,71 +8,71 @@ const MAX_WAITING = 4_096;
  * cost more than the rest of a create when there are many.
  */
 export class SortedKeys {
-  private keys: string[] = [];
-  private readonly waiting = new Set<string>();
+  #keys: string[] = [];
+  readonly #waiting = new Set<string>();
 
   get size(): number {
-    this.settle();
-    return this.keys.length;
+    this.#settle();
+    return this.#keys.length;
   }
 
   add(key: string): void {
-    const last = this.keys.at(-1);
-    if (this.waiting.size === 0 && (last === undefined || last < key)) {
-      this.keys.push(key);
+    const last = this.#keys.at(-1);
+    if (this.#waiting.size === 0 && (last === undefined || last < key)) {
+      this.#keys.push(key);
       return;
     }
-    this.waiting.add(key);
-    if (this.waiting.size >= MAX_WAITING) this.settle();
+    this.#waiting.add(key);
+    if (this.#waiting.size >= MAX_WAITING) this.#settle();
   }
 
   delete(key: string): void {
-    this.waiting.delete(key);
-    const at = this.firstAtLeast(key);
-    if (this.keys[at] === key) this.keys.splice(at, 1);
+    this.#waiting.delete(key);
+    const at = this.#firstAtLeast(key);
+    if (this.#keys[at] === key) this.#keys.splice(at, 1);
   }
 
   clear(): void {
-    this.keys = [];
-    this.waiting.clear();
+    this.#keys = [];
+    this.#waiting.clear();
   }
 
   /** The keys with a prefix and behind `after`, as a copy that later changes do not touch. */
   range(prefix: string, after = ''): string[] {
-    this.settle();
-    const start = after > prefix ? this.firstAbove(after) : this.firstAtLeast(prefix);
+    this.#settle();
+    const start = after > prefix ? this.#firstAbove(after) : this.#firstAtLeast(prefix);
     let end = start;
     // Behind every key with the prefix, because U+FFFF is in no key.
-    if (start < this.keys.length) end = this.firstAtLeast(`${prefix}\uffff`);
-    return this.keys.slice(start, Math.max(start, end));
+    if (start < this.#keys.length) end = this.#firstAtLeast(`${prefix}\uffff`);
+    return this.#keys.slice(start, Math.max(start, end));
   }
 
-  private settle(): void {
-    if (this.waiting.size === 0) return;
-    if (this.waiting.size <= FEW) for (const key of this.waiting) this.insert(key);
-    else this.keys = merged(this.keys, [...this.waiting].sort());
-    this.waiting.clear();
+  #settle(): void {
+    if (this.#waiting.size === 0) return;
+    if (this.#waiting.size <= FEW) for (const key of this.#waiting) this.#insert(key);
+    else this.#keys = merged(this.#keys, [...this.#waiting].sort());
+    this.#waiting.clear();
   }
 
-  private insert(key: string): void {
-    const at = this.firstAtLeast(key);
-    if (this.keys[at] !== key) this.keys.splice(at, 0, key);
+  #insert(key: string): void {
+    const at = this.#firstAtLeast(key);
+    if (this.#keys[at] !== key) this.#keys.splice(at, 0, key);
   }
 
-  private firstAtLeast(key: string): number {
+  #firstAtLeast(key: string): number {
     let low = 0;
-    let high = this.keys.length;
+    let high = this.#keys.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.keys[middle]! < key) low = middle + 1;
+      if (this.#keys[middle]! < key) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
-  private firstAbove(key: string): number {
-    const at = this.firstAtLeast(key);
-    return this.keys[at] === key ? at + 1 : at;
+  #firstAbove(key: string): number {
+    const at = this.#firstAtLeast(key);
+    return this.#keys[at] === key ? at + 1 : at;
   }
 }
 

@@ -18,49 +18,49 @@ interface Touched {
  * events of all N.
  */
 export class TouchIndex {
-  private readonly ring: EventRing;
-  private readonly decoder: EntryDecoder;
-  private readonly fields = new Map<string, Touched>();
+  readonly #ring: EventRing;
+  readonly #decoder: EntryDecoder;
+  readonly #fields = new Map<string, Touched>();
 
   constructor(ring: EventRing, decoder: EntryDecoder) {
-    this.ring = ring;
-    this.decoder = decoder;
+    this.#ring = ring;
+    this.#decoder = decoder;
   }
 
   /** Follows a field from now on, if it does not yet. */
   follow(field: string): void {
-    if (this.fields.has(field)) return;
-    this.fields.set(field, { since: this.ring.endSequence, last: new Map(), pruneAt: PRUNE_AT });
+    if (this.#fields.has(field)) return;
+    this.#fields.set(field, { since: this.#ring.endSequence, last: new Map(), pruneAt: PRUNE_AT });
   }
 
   /** The event that the ring got last. Throws for an object that cannot be read; then nothing is known of its past. */
   note({ entry, previous }: CacheEvent): void {
-    if (this.fields.size === 0) return;
-    const values = [entry, previous].flatMap((each) => (each ? [this.read(each)] : []));
-    for (const [field, touched] of this.fields) {
-      for (const value of values) touched.last.set(value[field] ?? '', this.ring.endSequence);
-      if (touched.last.size >= touched.pruneAt) this.prune(touched);
+    if (this.#fields.size === 0) return;
+    const values = [entry, previous].flatMap((each) => (each ? [this.#read(each)] : []));
+    for (const [field, touched] of this.#fields) {
+      for (const value of values) touched.last.set(value[field] ?? '', this.#ring.endSequence);
+      if (touched.last.size >= touched.pruneAt) this.#prune(touched);
     }
   }
 
   /** Whether certainly no event from `sequence` on is of an object that has or had this value. */
   isUntouched(field: string, value: string, sequence: number): boolean {
-    const touched = this.fields.get(field);
+    const touched = this.#fields.get(field);
     if (!touched || sequence < touched.since) return false;
     return (touched.last.get(value) ?? 0) <= sequence;
   }
 
-  private read(entry: Entry): Readonly<Record<string, string>> {
+  #read(entry: Entry): Readonly<Record<string, string>> {
     try {
-      return this.decoder.fields(entry);
+      return this.#decoder.fields(entry);
     } catch (error) {
-      this.fields.clear();
+      this.#fields.clear();
       throw error;
     }
   }
 
-  private prune(touched: Touched): void {
-    for (const [value, sequence] of touched.last) if (sequence <= this.ring.firstSequence) touched.last.delete(value);
+  #prune(touched: Touched): void {
+    for (const [value, sequence] of touched.last) if (sequence <= this.#ring.firstSequence) touched.last.delete(value);
     touched.pruneAt = Math.max(PRUNE_AT, touched.last.size * 2);
   }
 }

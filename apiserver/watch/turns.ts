@@ -3,34 +3,34 @@
  * much such work there is.
  */
 export class Turns {
-  private readonly later: (run: () => void) => void;
-  private readonly work = new Set<() => void>();
-  private scheduled = false;
+  readonly #later: (run: () => void) => void;
+  readonly #work = new Set<() => void>();
+  #scheduled = false;
 
   constructor(later: (run: () => void) => void) {
-    this.later = later;
+    this.#later = later;
   }
 
   /** Calls `go` once, in a turn of its own; asking again before that changes nothing. `go` must not throw. */
   add(go: () => void): void {
-    this.work.add(go);
-    this.schedule();
+    this.#work.add(go);
+    this.#schedule();
   }
 
   delete(go: () => void): void {
-    this.work.delete(go);
+    this.#work.delete(go);
   }
 
-  private schedule(): void {
-    if (this.scheduled || this.work.size === 0) return;
-    this.scheduled = true;
-    this.later(() => {
-      this.scheduled = false;
-      const [go] = this.work;
+  #schedule(): void {
+    if (this.#scheduled || this.#work.size === 0) return;
+    this.#scheduled = true;
+    this.#later(() => {
+      this.#scheduled = false;
+      const [go] = this.#work;
       if (!go) return;
-      this.work.delete(go);
+      this.#work.delete(go);
       go();
-      this.schedule();
+      this.#schedule();
     });
   }
 }

@@ -50,22 +50,22 @@ const leaving = new WeakMap<CacheEvent, Entry>();
  * its own, so a watcher that does not read costs nothing but its place, and loses it when the ring moves on.
  */
 export class WatchSource {
-  private readonly cache: KindCache;
-  private readonly selection: Selection;
-  private readonly format: EventFormat;
-  private readonly id: string;
-  private initial: readonly Entry[] | undefined;
-  private initialAt = 0;
-  private endInitial: number | undefined;
-  private sequence: number;
+  readonly #cache: KindCache;
+  readonly #selection: Selection;
+  readonly #format: EventFormat;
+  readonly #id: string;
+  #initial: readonly Entry[] | undefined;
+  #initialAt = 0;
+  #endInitial: number | undefined;
+  #sequence: number;
   /** The revision behind which the events begin, as long as it has not come. */
-  private awaited: number | undefined;
-  private first = true;
-  private closed = false;
-  private readonly view: (() => ConvertedView | undefined) | undefined;
+  #awaited: number | undefined;
+  #first = true;
+  #closed = false;
+  readonly #view: (() => ConvertedView | undefined) | undefined;
   /** What has to be converted before the next event can be looked at, and what was. */
-  private unconverted: readonly Entry[] | undefined;
-  private converted: ReadonlyMap<Entry, Entry> = new Map();
+  #unconverted: readonly Entry[] | undefined;
+  #converted: ReadonlyMap<Entry, Entry> = new Map();
 
   /**
    * Shares what it encodes until `close`. Throws OUT_OF_RANGE when the events after `start.revision` are no longer
@@ -78,68 +78,68 @@ export class WatchSource {
     start: WatchStart,
     view?: () => ConvertedView | undefined,
   ) {
-    this.view = view;
-    this.cache = cache;
-    this.selection = selection;
-    this.format = format;
-    this.id = `${format.id}\0${selection.id}`;
+    this.#view = view;
+    this.#cache = cache;
+    this.#selection = selection;
+    this.#format = format;
+    this.#id = `${format.id}\0${selection.id}`;
     const from = start.initialEvents || start.revision === undefined ? cache.revision : start.revision;
     if (from > cache.revision && !start.awaitsRevision) throw tooLarge(cache, from);
-    if (from > cache.revision) this.awaited = from;
-    const sequence = this.awaited === undefined ? cache.ring.sequenceAfter(from) : cache.ring.endSequence;
+    if (from > cache.revision) this.#awaited = from;
+    const sequence = this.#awaited === undefined ? cache.ring.sequenceAfter(from) : cache.ring.endSequence;
     if (sequence === undefined) throw tooOld(cache, from);
-    this.sequence = sequence;
-    if (start.initialEvents) this.initial = cache.range(selection.prefix);
-    if (start.initialBookmark) this.endInitial = cache.revision;
+    this.#sequence = sequence;
+    if (start.initialEvents) this.#initial = cache.range(selection.prefix);
+    if (start.initialBookmark) this.#endInitial = cache.revision;
     if (selection.pinned) cache.touched.follow(selection.pinned.field);
-    cache.frames.join(this.id);
+    cache.frames.join(this.#id);
   }
 
   /** Releases the watcher's resources; it must not be used afterwards. */
   close(): void {
-    if (this.closed) return;
-    this.closed = true;
-    this.initial = undefined;
-    this.cache.frames.leave(this.id);
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#initial = undefined;
+    this.#cache.frames.leave(this.#id);
   }
 
   /** Whether the revision behind which it begins is still to come: until then it has no events and bookmarks. */
   get awaits(): boolean {
-    if (this.awaited === undefined) return false;
-    if (this.cache.revision < this.awaited) return true;
-    this.sequence = this.cache.ring.sequenceAfter(this.awaited) ?? LOST;
-    this.awaited = undefined;
+    if (this.#awaited === undefined) return false;
+    if (this.#cache.revision < this.#awaited) return true;
+    this.#sequence = this.#cache.ring.sequenceAfter(this.#awaited) ?? LOST;
+    this.#awaited = undefined;
     return false;
   }
 
   /** Whether something may be there to read. */
   get pending(): boolean {
     if (this.awaits) return false;
-    return this.initial !== undefined || this.endInitial !== undefined || this.sequence < this.cache.ring.endSequence;
+    return this.#initial !== undefined || this.#endInitial !== undefined || this.#sequence < this.#cache.ring.endSequence;
   }
 
   /** Whether the events that come next are gone already. */
   get lost(): boolean {
-    return !this.awaits && this.sequence < this.cache.ring.firstSequence;
+    return !this.awaits && this.#sequence < this.#cache.ring.firstSequence;
   }
 
   /** Whether `convert` comes next: the webhook has to be asked for what is to come. */
   get waits(): boolean {
-    return this.unconverted !== undefined;
+    return this.#unconverted !== undefined;
   }
 
   /** Converts what comes next, for `next`. Throws what the webhook's failure is. */
   async convert(): Promise<void> {
-    const entries = this.unconverted ?? [];
-    const view = this.view?.();
+    const entries = this.#unconverted ?? [];
+    const view = this.#view?.();
     const shown = view ? await view.convert(entries) : entries;
-    this.converted = new Map(entries.map((entry, i) => [entry, shown[i]!]));
-    this.unconverted = undefined;
+    this.#converted = new Map(entries.map((entry, i) => [entry, shown[i]!]));
+    this.#unconverted = undefined;
   }
 
   /** Whether the objects that were there at the beginning are still to come. */
   get hasInitial(): boolean {
-    return this.initial !== undefined;
+    return this.#initial !== undefined;
   }
 
   /**
@@ -149,112 +149,112 @@ export class WatchSource {
    */
   next(): Buffer | undefined {
     if (!this.pending || this.waits) return undefined;
-    const bytes = this.initial ? this.nextInitial() : this.endInitial !== undefined ? this.nextEnd() : this.nextEvents();
-    if (bytes) this.first = false;
+    const bytes = this.#initial ? this.#nextInitial() : this.#endInitial !== undefined ? this.#nextEnd() : this.#nextEvents();
+    if (bytes) this.#first = false;
     return bytes;
   }
 
   /** A bookmark of how far the watcher has come; only when nothing is pending. */
   bookmark(): Buffer {
-    return this.encodeBookmark(this.cache.revision, false);
+    return this.#encodeBookmark(this.#cache.revision, false);
   }
 
-  private nextInitial(): Buffer | undefined {
+  #nextInitial(): Buffer | undefined {
     const events: WireEvent[] = [];
     let size = 0;
-    const entries = this.initial ?? [];
-    const end = Math.min(entries.length, this.initialAt + SCANNED_PER_TURN);
-    while (this.initialAt < end && size < FRAME_BYTES) {
-      const entry = this.shown(entries[this.initialAt]!);
+    const entries = this.#initial ?? [];
+    const end = Math.min(entries.length, this.#initialAt + SCANNED_PER_TURN);
+    while (this.#initialAt < end && size < FRAME_BYTES) {
+      const entry = this.#shown(entries[this.#initialAt]!);
       if (!entry) {
-        this.unconverted = entries.slice(this.initialAt, this.initialAt + CONVERTED_AT_ONCE);
+        this.#unconverted = entries.slice(this.#initialAt, this.#initialAt + CONVERTED_AT_ONCE);
         break;
       }
-      this.initialAt++;
-      if (!this.selection.matches(entry)) continue;
-      const bytes = this.format.encode(entry, this.first && events.length === 0);
-      events.push({ type: 'ADDED', field: this.format.field, bytes });
+      this.#initialAt++;
+      if (!this.#selection.matches(entry)) continue;
+      const bytes = this.#format.encode(entry, this.#first && events.length === 0);
+      events.push({ type: 'ADDED', field: this.#format.field, bytes });
       size += bytes.length;
     }
-    if (this.initialAt >= entries.length) this.initial = undefined;
+    if (this.#initialAt >= entries.length) this.#initial = undefined;
     return events.length > 0 ? encodeFrame(events) : undefined;
   }
 
-  private nextEnd(): Buffer {
-    const revision = this.endInitial!;
-    this.endInitial = undefined;
-    return this.encodeBookmark(revision, true);
+  #nextEnd(): Buffer {
+    const revision = this.#endInitial!;
+    this.#endInitial = undefined;
+    return this.#encodeBookmark(revision, true);
   }
 
-  private nextEvents(): Buffer | undefined {
-    if (this.lost) throw tooOld(this.cache);
-    const { ring, frames, touched } = this.cache;
-    const { pinned } = this.selection;
-    if (pinned && !this.view?.() && touched.isUntouched(pinned.field, pinned.value, this.sequence)) {
-      this.sequence = ring.endSequence;
+  #nextEvents(): Buffer | undefined {
+    if (this.lost) throw tooOld(this.#cache);
+    const { ring, frames, touched } = this.#cache;
+    const { pinned } = this.#selection;
+    if (pinned && !this.#view?.() && touched.isUntouched(pinned.field, pinned.value, this.#sequence)) {
+      this.#sequence = ring.endSequence;
       return undefined;
     }
     const frame =
-      this.first && this.format.hasHeading
-        ? this.readRing()
-        : frames.get(this.id, this.sequence, ring.endSequence, () => this.readRing());
-    this.sequence = frame.next;
+      this.#first && this.#format.hasHeading
+        ? this.#readRing()
+        : frames.get(this.#id, this.#sequence, ring.endSequence, () => this.#readRing());
+    this.#sequence = frame.next;
     return frame.bytes;
   }
 
-  private readRing(): Frame {
-    const { ring } = this.cache;
+  #readRing(): Frame {
+    const { ring } = this.#cache;
     const events: WireEvent[] = [];
     let size = 0;
-    let next = this.sequence;
+    let next = this.#sequence;
     const end = Math.min(ring.endSequence, next + SCANNED_PER_TURN);
     for (; next < end && size < FRAME_BYTES; next++) {
-      const event = this.shownEvent(ring.at(next)!);
+      const event = this.#shownEvent(ring.at(next)!);
       if (!event) {
-        this.unconverted = this.entriesFrom(next);
+        this.#unconverted = this.#entriesFrom(next);
         break;
       }
-      const type = visibleType(this.selection, event);
+      const type = visibleType(this.#selection, event);
       if (!type) continue;
       const entry = type === 'DELETED' && event.type !== 'DELETED' ? leavingEntry(event) : event.entry;
-      const bytes = this.format.encode(entry, this.first && events.length === 0);
-      events.push({ type, field: this.format.field, bytes });
+      const bytes = this.#format.encode(entry, this.#first && events.length === 0);
+      events.push({ type, field: this.#format.field, bytes });
       size += bytes.length;
     }
-    const full = next < ring.endSequence && next > this.sequence;
+    const full = next < ring.endSequence && next > this.#sequence;
     return { bytes: events.length > 0 ? encodeFrame(events) : undefined, next, full };
   }
 
-  private shown(entry: Entry): Entry | undefined {
-    const view = this.view?.();
-    return view ? (this.converted.get(entry) ?? view.known(entry)) : entry;
+  #shown(entry: Entry): Entry | undefined {
+    const view = this.#view?.();
+    return view ? (this.#converted.get(entry) ?? view.known(entry)) : entry;
   }
 
-  private shownEvent(event: CacheEvent): CacheEvent | undefined {
-    if (!this.view?.() || !event.entry.key.startsWith(this.selection.prefix)) return event;
-    const entry = this.shown(event.entry);
+  #shownEvent(event: CacheEvent): CacheEvent | undefined {
+    if (!this.#view?.() || !event.entry.key.startsWith(this.#selection.prefix)) return event;
+    const entry = this.#shown(event.entry);
     // What an object was matters to selectors alone.
-    const previous = event.previous && !this.selection.everything ? this.shown(event.previous) : event.previous;
+    const previous = event.previous && !this.#selection.everything ? this.#shown(event.previous) : event.previous;
     if (!entry || (event.previous && !previous)) return undefined;
     return { ...event, entry, previous };
   }
 
   /** What the next events are of; what is known already costs nothing. */
-  private entriesFrom(sequence: number): readonly Entry[] {
-    const { ring } = this.cache;
+  #entriesFrom(sequence: number): readonly Entry[] {
+    const { ring } = this.#cache;
     const found: Entry[] = [];
     for (let at = sequence; at < ring.endSequence && found.length < CONVERTED_AT_ONCE; at++) {
       const { entry, previous } = ring.at(at)!;
-      if (!entry.key.startsWith(this.selection.prefix)) continue;
+      if (!entry.key.startsWith(this.#selection.prefix)) continue;
       found.push(entry);
-      if (previous && !this.selection.everything) found.push(previous);
+      if (previous && !this.#selection.everything) found.push(previous);
     }
     return found;
   }
 
-  private encodeBookmark(revision: number, endsInitialEvents: boolean): Buffer {
-    const bytes = this.format.bookmark(bookmarkMetadata(revision, endsInitialEvents));
-    return encodeFrame([{ type: 'BOOKMARK', field: this.format.field, bytes }]);
+  #encodeBookmark(revision: number, endsInitialEvents: boolean): Buffer {
+    const bytes = this.#format.bookmark(bookmarkMetadata(revision, endsInitialEvents));
+    return encodeFrame([{ type: 'BOOKMARK', field: this.#format.field, bytes }]);
   }
 }
 

@@ -58,28 +58,28 @@ const MAX_FRAME = 16_384;
  * message than the server does, and would measure itself.
  */
 export class LeanConnection {
-  private readonly socket: TLSSocket;
-  private readonly authority: string;
-  private readonly token: string;
-  private readonly calls = new Map<number, CallState>();
-  private readonly head = Buffer.alloc(FRAME_HEADER);
-  private headHave = 0;
-  private left = 0;
+  readonly #socket: TLSSocket;
+  readonly #authority: string;
+  readonly #token: string;
+  readonly #calls = new Map<number, CallState>();
+  readonly #head = Buffer.alloc(FRAME_HEADER);
+  #headHave = 0;
+  #left = 0;
   /** The content of a frame that is not data. */
-  private small = Buffer.alloc(0);
+  #small = Buffer.alloc(0);
   /** What the server takes of requests on this connection; those that do not fit wait. */
-  private window = 65_535;
-  private readonly waiting: { readonly bytes: Buffer; readonly data: number }[] = [];
-  private nextStream = 1;
-  private taken = 0;
+  #window = 65_535;
+  readonly #waiting: { readonly bytes: Buffer; readonly data: number }[] = [];
+  #nextStream = 1;
+  #taken = 0;
 
   private constructor(socket: TLSSocket, { address, token }: LeanTarget) {
-    this.socket = socket;
-    this.authority = address;
-    this.token = token;
-    socket.on('data', (bytes: Buffer) => this.read(bytes));
+    this.#socket = socket;
+    this.#authority = address;
+    this.#token = token;
+    socket.on('data', (bytes: Buffer) => this.#read(bytes));
     socket.on('error', () => {});
-    socket.once('close', () => this.endAll());
+    socket.once('close', () => this.#endAll());
     const settings = Buffer.alloc(6);
     settings.writeUInt16BE(4, 0);
     settings.writeUInt32BE(MAX_WINDOW, 2);
@@ -109,48 +109,48 @@ export class LeanConnection {
 
   /** Stops reading, so that TCP's windows fill up; the connection stays. */
   pause(): void {
-    this.socket.pause();
+    this.#socket.pause();
   }
 
   close(): void {
-    this.socket.destroy();
+    this.#socket.destroy();
   }
 
   /** `path` is "/package.Service/Method"; the request is at most 64 KB. */
   call(path: string, request: Buffer, call: LeanCall): void {
-    const id = this.nextStream;
-    this.nextStream += 2;
-    this.calls.set(id, { take: messagesOf(call), end: () => call.end() });
+    const id = this.#nextStream;
+    this.#nextStream += 2;
+    this.#calls.set(id, { take: messagesOf(call), end: () => call.end() });
     const head = Buffer.alloc(5);
     head.writeUInt32BE(request.length, 1);
     const grpc = [header('content-type', 'application/grpc'), header('te', 'trailers')];
-    const headers = frame(HEADERS, END_HEADERS, id, Buffer.concat([this.headers('POST', path), ...grpc]));
+    const headers = frame(HEADERS, END_HEADERS, id, Buffer.concat([this.#headers('POST', path), ...grpc]));
     const data = Buffer.concat([head, request]);
     for (let at = 0; at < data.length; at += MAX_FRAME) {
       const part = data.subarray(at, at + MAX_FRAME);
       const body = frame(DATA, at + MAX_FRAME < data.length ? 0 : END_STREAM, id, part);
-      this.waiting.push({ bytes: at === 0 ? Buffer.concat([headers, body]) : body, data: part.length });
+      this.#waiting.push({ bytes: at === 0 ? Buffer.concat([headers, body]) : body, data: part.length });
     }
-    this.send(0);
+    this.#send(0);
   }
 
   /** A read over HTTP, without a body. */
   get(path: string, accept: string, answer: LeanAnswer): void {
-    const id = this.nextStream;
-    this.nextStream += 2;
-    this.calls.set(id, { take: (bytes) => answer.data(bytes), end: () => answer.end() });
-    const headers = Buffer.concat([this.headers('GET', path), header('accept', accept)]);
-    this.waiting.push({ bytes: frame(HEADERS, END_HEADERS | END_STREAM, id, headers), data: 0 });
-    this.send(0);
+    const id = this.#nextStream;
+    this.#nextStream += 2;
+    this.#calls.set(id, { take: (bytes) => answer.data(bytes), end: () => answer.end() });
+    const headers = Buffer.concat([this.#headers('GET', path), header('accept', accept)]);
+    this.#waiting.push({ bytes: frame(HEADERS, END_HEADERS | END_STREAM, id, headers), data: 0 });
+    this.#send(0);
   }
 
   /** Sends what the window allows. */
-  private send(more: number): void {
-    this.window += more;
-    while (this.waiting.length > 0 && this.waiting[0]!.data <= this.window) {
-      const { bytes, data } = this.waiting.shift()!;
-      this.window -= data;
-      this.socket.write(bytes);
+  #send(more: number): void {
+    this.#window += more;
+    while (this.#waiting.length > 0 && this.#waiting[0]!.data <= this.#window) {
+      const { bytes, data } = this.#waiting.shift()!;
+      this.#window -= data;
+      this.#socket.write(bytes);
     }
   }
 
@@ -170,65 +170,65 @@ export class LeanConnection {
     });
   }
 
-  private headers(method: string, path: string): Buffer {
+  #headers(method: string, path: string): Buffer {
     return Buffer.concat([
       header(':method', method),
       header(':scheme', 'https'),
       header(':path', path),
-      header(':authority', this.authority),
-      header('authorization', `Bearer ${this.token}`),
+      header(':authority', this.#authority),
+      header('authorization', `Bearer ${this.#token}`),
     ]);
   }
 
   /** Frames are read as they come, also in parts: nothing is put together but headers and what is not data. */
-  private read(bytes: Buffer): void {
+  #read(bytes: Buffer): void {
     let at = 0;
-    while (at < bytes.length || (this.headHave === FRAME_HEADER && this.left === 0)) {
-      if (this.headHave < FRAME_HEADER) {
-        const end = Math.min(bytes.length, at + FRAME_HEADER - this.headHave);
-        this.headHave += bytes.copy(this.head, this.headHave, at, end);
+    while (at < bytes.length || (this.#headHave === FRAME_HEADER && this.#left === 0)) {
+      if (this.#headHave < FRAME_HEADER) {
+        const end = Math.min(bytes.length, at + FRAME_HEADER - this.#headHave);
+        this.#headHave += bytes.copy(this.#head, this.#headHave, at, end);
         at = end;
-        if (this.headHave < FRAME_HEADER) return;
-        this.left = this.head.readUIntBE(0, 3);
+        if (this.#headHave < FRAME_HEADER) return;
+        this.#left = this.#head.readUIntBE(0, 3);
       }
-      const end = Math.min(bytes.length, at + this.left);
-      this.left -= end - at;
-      this.part(bytes.subarray(at, end), this.left === 0);
+      const end = Math.min(bytes.length, at + this.#left);
+      this.#left -= end - at;
+      this.#part(bytes.subarray(at, end), this.#left === 0);
       at = end;
-      if (this.left === 0) this.headHave = 0;
+      if (this.#left === 0) this.#headHave = 0;
     }
   }
 
-  private part(payload: Buffer, isLast: boolean): void {
-    const [type, flags, id] = [this.head[3]!, this.head[4]!, this.head.readUInt32BE(5)];
-    const state = this.calls.get(id);
-    if (type === DATA) this.data(state, payload);
-    if (type === PING || type === WINDOW_UPDATE) this.small = Buffer.concat([this.small, payload]);
+  #part(payload: Buffer, isLast: boolean): void {
+    const [type, flags, id] = [this.#head[3]!, this.#head[4]!, this.#head.readUInt32BE(5)];
+    const state = this.#calls.get(id);
+    if (type === DATA) this.#data(state, payload);
+    if (type === PING || type === WINDOW_UPDATE) this.#small = Buffer.concat([this.#small, payload]);
     if (!isLast) return;
-    if (type === SETTINGS && !(flags & ACK)) this.socket.write(frame(SETTINGS, ACK, 0, Buffer.alloc(0)));
-    if (type === PING && !(flags & ACK)) this.socket.write(frame(PING, ACK, 0, this.small));
-    if (type === WINDOW_UPDATE && id === 0) this.send(this.small.readUInt32BE(0));
-    this.small = Buffer.alloc(0);
+    if (type === SETTINGS && !(flags & ACK)) this.#socket.write(frame(SETTINGS, ACK, 0, Buffer.alloc(0)));
+    if (type === PING && !(flags & ACK)) this.#socket.write(frame(PING, ACK, 0, this.#small));
+    if (type === WINDOW_UPDATE && id === 0) this.#send(this.#small.readUInt32BE(0));
+    this.#small = Buffer.alloc(0);
     const ends = type === RST_STREAM || ((type === DATA || type === HEADERS) && flags & END_STREAM);
     if (!ends || !state) return;
-    this.calls.delete(id);
+    this.#calls.delete(id);
     state.end();
   }
 
-  private data(state: CallState | undefined, payload: Buffer): void {
-    this.taken += payload.length;
-    if (this.taken > REFILL_AT) {
+  #data(state: CallState | undefined, payload: Buffer): void {
+    this.#taken += payload.length;
+    if (this.#taken > REFILL_AT) {
       const window = Buffer.alloc(4);
-      window.writeUInt32BE(this.taken, 0);
-      this.socket.write(frame(WINDOW_UPDATE, 0, 0, window));
-      this.taken = 0;
+      window.writeUInt32BE(this.#taken, 0);
+      this.#socket.write(frame(WINDOW_UPDATE, 0, 0, window));
+      this.#taken = 0;
     }
     state?.take(payload);
   }
 
-  private endAll(): void {
-    const calls = [...this.calls.values()];
-    this.calls.clear();
+  #endAll(): void {
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
     for (const { end } of calls) end();
   }
 }

@@ -20,23 +20,23 @@ export class PodWriter {
   readonly acknowledgedAt: Float64Array;
   /** By number: when it was sent. */
   readonly sentAt: Float64Array;
-  private readonly connection: LeanConnection;
-  private readonly template: Buffer;
-  private readonly nameAt: number;
-  private next: number;
-  private failed = 0;
-  private running = 0;
+  readonly #connection: LeanConnection;
+  readonly #template: Buffer;
+  readonly #nameAt: number;
+  #next: number;
+  #failed = 0;
+  #running = 0;
 
   private constructor(connection: LeanConnection, most: number, first: number) {
-    this.connection = connection;
-    this.next = first;
+    this.#connection = connection;
+    this.#next = first;
     this.acknowledgedAt = new Float64Array(first + most);
     this.sentAt = new Float64Array(first + most);
     const name = `${PREFIX}${'0'.repeat(DIGITS)}`;
     const pod = typicalPod();
     const object = { ...pod, metadata: { ...pod.metadata, generateName: undefined, name } };
-    this.template = encodeMessage('berth.core.v1.PodWriteRequest', { object });
-    this.nameAt = this.template.indexOf(name) + PREFIX.length;
+    this.#template = encodeMessage('berth.core.v1.PodWriteRequest', { object });
+    this.#nameAt = this.#template.indexOf(name) + PREFIX.length;
   }
 
   /** For at most so many pods, numbered from `first`. */
@@ -46,11 +46,11 @@ export class PodWriter {
 
   /** The number of the next one. */
   get count(): number {
-    return this.next;
+    return this.#next;
   }
 
   close(): void {
-    this.connection.close();
+    this.#connection.close();
   }
 
   /**
@@ -62,39 +62,39 @@ export class PodWriter {
     const answers: Promise<void>[] = [];
     while (answers.length < count) {
       const due = Math.min(count, Math.floor(((performance.now() - begin) / 1000) * rate));
-      while (answers.length < due && this.running < MOST_AT_ONCE) answers.push(this.write());
+      while (answers.length < due && this.#running < MOST_AT_ONCE) answers.push(this.#write());
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
     await Promise.all(answers);
-    this.check();
+    this.#check();
   }
 
   /** As fast as they go, so many at once. */
   async flatOut(atOnce: number, count: number): Promise<void> {
-    const end = this.next + count;
+    const end = this.#next + count;
     const worker = async (): Promise<void> => {
-      while (this.next < end) await this.write();
+      while (this.#next < end) await this.#write();
     };
     await Promise.all(Array.from({ length: atOnce }, worker));
-    this.check();
+    this.#check();
   }
 
-  private async write(): Promise<void> {
-    const number = this.next++;
-    this.running++;
-    const request = Buffer.from(this.template);
-    request.write(String(number).padStart(DIGITS, '0'), this.nameAt, 'latin1');
+  async #write(): Promise<void> {
+    const number = this.#next++;
+    this.#running++;
+    const request = Buffer.from(this.#template);
+    request.write(String(number).padStart(DIGITS, '0'), this.#nameAt, 'latin1');
     this.sentAt[number] = performance.now();
     try {
-      await this.connection.unary(CREATE, request);
+      await this.#connection.unary(CREATE, request);
       this.acknowledgedAt[number] = performance.now();
     } catch {
-      this.failed++;
+      this.#failed++;
     }
-    this.running--;
+    this.#running--;
   }
 
-  private check(): void {
-    if (this.failed > 0) throw new Error(`${this.failed} of ${this.next} pods were not created`);
+  #check(): void {
+    if (this.#failed > 0) throw new Error(`${this.#failed} of ${this.#next} pods were not created`);
   }
 }

@@ -13,39 +13,39 @@ export class ResumingWatcher {
   seen = 0;
   /** Events that were not newer than the one before. */
   doubled = 0;
-  private readonly target: LeanTarget;
-  private version: number;
-  private connection: LeanConnection | undefined;
-  private closed = false;
+  readonly #target: LeanTarget;
+  #version: number;
+  #connection: LeanConnection | undefined;
+  #closed = false;
 
   constructor(target: LeanTarget, version: string) {
-    this.target = target;
-    this.version = Number(version);
+    this.#target = target;
+    this.#version = Number(version);
   }
 
   async open(): Promise<void> {
-    const connection = await LeanConnection.open(this.target);
-    this.connection = connection;
-    const message = (bytes: Buffer): void => eachEvent(bytes, (metadata, isBookmark) => this.take(metadata, isBookmark));
-    connection.call(WATCH, watchRequest(String(this.version), true), { message, end: () => void this.comeBack() });
+    const connection = await LeanConnection.open(this.#target);
+    this.#connection = connection;
+    const message = (bytes: Buffer): void => eachEvent(bytes, (metadata, isBookmark) => this.#take(metadata, isBookmark));
+    connection.call(WATCH, watchRequest(String(this.#version), true), { message, end: () => void this.#comeBack() });
   }
 
   close(): void {
-    this.closed = true;
-    this.connection?.close();
+    this.#closed = true;
+    this.#connection?.close();
   }
 
-  private take(metadata: Buffer, isBookmark: boolean): void {
+  #take(metadata: Buffer, isBookmark: boolean): void {
     const version = Number(textOf(metadata, RESOURCE_VERSION));
-    if (version < this.version || (version === this.version && !isBookmark)) this.doubled++;
-    this.version = version;
+    if (version < this.#version || (version === this.#version && !isBookmark)) this.doubled++;
+    this.#version = version;
     if (!isBookmark && textOf(metadata, NAME) !== '') this.seen++;
   }
 
-  private async comeBack(): Promise<void> {
+  async #comeBack(): Promise<void> {
     const backoff = createBackoff({ initialMs: 200, maxMs: 5_000 });
-    this.connection?.close();
-    while (!this.closed) {
+    this.#connection?.close();
+    while (!this.#closed) {
       await delay(backoff.next());
       try {
         return await this.open();

@@ -22,12 +22,12 @@ export class CountingWatchers {
   ended = 0;
   /** What the first of them got; kept only while it is set. */
   heard: Buffer[] | undefined;
-  private readonly connections: LeanConnection[] = [];
+  readonly #connections: LeanConnection[] = [];
 
   async open(target: LeanTarget, count: number, path: string, request: Buffer): Promise<void> {
     await inParallel(count, 10, async (index) => {
       const connection = await LeanConnection.open(target);
-      this.connections.push(connection);
+      this.#connections.push(connection);
       const message = (bytes: Buffer): void => {
         this.messages++;
         this.bytes += bytes.length;
@@ -39,7 +39,7 @@ export class CountingWatchers {
   }
 
   close(): void {
-    for (const connection of this.connections) connection.close();
+    for (const connection of this.#connections) connection.close();
   }
 }
 
@@ -48,7 +48,7 @@ export class TimingWatchers {
   /** By watcher and number of the pod, on this process's clock; 0: not yet. */
   readonly arrivals: readonly Float64Array[];
   events = 0;
-  private readonly connections: LeanConnection[] = [];
+  readonly #connections: LeanConnection[] = [];
 
   constructor(count: number, mostPods: number) {
     this.arrivals = Array.from({ length: count }, () => new Float64Array(mostPods));
@@ -58,7 +58,7 @@ export class TimingWatchers {
     const request = watchRequest(resourceVersion);
     await inParallel(this.arrivals.length, 10, async (index) => {
       const connection = await LeanConnection.open(target);
-      this.connections.push(connection);
+      this.#connections.push(connection);
       const arrivals = this.arrivals[index]!;
       const message = (bytes: Buffer): void => {
         const now = performance.now();
@@ -72,7 +72,7 @@ export class TimingWatchers {
   }
 
   close(): void {
-    for (const connection of this.connections) connection.close();
+    for (const connection of this.#connections) connection.close();
   }
 }
 

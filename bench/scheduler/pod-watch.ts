@@ -20,13 +20,13 @@ export class PodWatch {
   lastBoundAt = 0;
   /** Milliseconds from the first event of each pod to its binding. */
   readonly waits: number[] = [];
-  private readonly seenAt = new Map<string, number>();
-  private readonly connection: LeanConnection;
-  private ended = false;
-  private wake: () => void = () => {};
+  readonly #seenAt = new Map<string, number>();
+  readonly #connection: LeanConnection;
+  #ended = false;
+  #wake: () => void = () => {};
 
   private constructor(connection: LeanConnection) {
-    this.connection = connection;
+    this.#connection = connection;
   }
 
   static async open({ admin, client, token }: BenchServer): Promise<PodWatch> {
@@ -34,15 +34,15 @@ export class PodWatch {
     const connection = await LeanConnection.open({ address: admin.address, ca: String(admin.ca), token });
     const watch = new PodWatch(connection);
     const end = (): void => {
-      watch.ended = true;
-      watch.wake();
+      watch.#ended = true;
+      watch.#wake();
     };
-    connection.call(WATCH, watchRequest(list.resourceVersion ?? ''), { message: (bytes) => watch.take(bytes), end });
+    connection.call(WATCH, watchRequest(list.resourceVersion ?? ''), { message: (bytes) => watch.#take(bytes), end });
     return watch;
   }
 
   close(): void {
-    this.connection.close();
+    this.#connection.close();
   }
 
   /**
@@ -54,36 +54,36 @@ export class PodWatch {
     while (!isDone()) {
       const now = performance.now();
       if (known !== this.nodeOf.size) [known, knownAt] = [this.nodeOf.size, now];
-      if (this.ended) throw new Error('the watch of pods has ended');
+      if (this.#ended) throw new Error('the watch of pods has ended');
       if (now - knownAt > 60_000) throw new Error(`no pod was bound for a minute, ${known} in all`);
       if (now - toldAt > 2_000) {
         say();
         toldAt = now;
       }
-      await this.next();
+      await this.#next();
     }
   }
 
-  private async next(): Promise<void> {
+  async #next(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
-      this.wake = resolve;
+      this.#wake = resolve;
       timer = setTimeout(resolve, 1_000);
     });
     clearTimeout(timer);
   }
 
-  private take(bytes: Buffer): void {
+  #take(bytes: Buffer): void {
     const now = performance.now();
     const events = new WireReader(bytes);
     while (events.next()) {
       const parts = new WireReader(bytes, events.valueStart, events.valueEnd);
-      while (parts.next()) if (parts.number === event.object) this.takePod(bytes, parts, now);
+      while (parts.next()) if (parts.number === event.object) this.#takePod(bytes, parts, now);
     }
-    this.wake();
+    this.#wake();
   }
 
-  private takePod(bytes: Buffer, { valueStart, valueEnd }: WireReader, now: number): void {
+  #takePod(bytes: Buffer, { valueStart, valueEnd }: WireReader, now: number): void {
     let name = '';
     let node = '';
     const parts = new WireReader(bytes, valueStart, valueEnd);
@@ -93,12 +93,12 @@ export class PodWatch {
     }
     if (node === '') {
       this.heard.set(name, (this.heard.get(name) ?? 0) + 1);
-      if (!this.seenAt.has(name)) this.seenAt.set(name, now);
+      if (!this.#seenAt.has(name)) this.#seenAt.set(name, now);
       return;
     }
     if (this.nodeOf.has(name)) return;
     this.nodeOf.set(name, node);
-    this.waits.push(now - (this.seenAt.get(name) ?? now));
+    this.waits.push(now - (this.#seenAt.get(name) ?? now));
     this.lastBoundAt = now;
   }
 }

@@ -48,11 +48,11 @@ interface Checked {
  * call, so a token ends when one of them is deleted.
  */
 export class AccountTokens implements TokenTable {
-  private readonly options: AccountTokensOptions;
-  private readonly checked = new Map<string, Checked>();
+  readonly #options: AccountTokensOptions;
+  readonly #checked = new Map<string, Checked>();
 
   constructor(options: AccountTokensOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
   /** Undefined for any other token. Throws UNAUTHENTICATED with the reason for one that is invalid or has expired. */
@@ -63,10 +63,10 @@ export class AccountTokens implements TokenTable {
   /** Reviews a token for other audiences: gives those of `audiences` that it is for, at least one. Throws as `find`. */
   review(token: string, audiences: readonly string[]): ReviewedToken | undefined {
     if (!isJsonWebToken(token)) return undefined;
-    const { claims, identity } = this.checked.get(token) ?? this.check(token);
+    const { claims, identity } = this.#checked.get(token) ?? this.#check(token);
     const own = audiences.filter((audience) => claims.aud.includes(audience));
     if (own.length === 0) throw refused(`it is for ${claims.aud.join(', ')}, not for ${wordsFor(audiences)}`);
-    this.judge(claims, token);
+    this.#judge(claims, token);
     return { identity, audiences: own };
   }
 
@@ -79,7 +79,7 @@ export class AccountTokens implements TokenTable {
     spec: TokenRequestSpec,
     judge: (pod: Pod | undefined) => void = () => {},
   ): Promise<TokenRequestStatus> {
-    const { keys, accounts, now } = this.options;
+    const { keys, accounts, now } = this.#options;
     const entry = await accounts.read(account);
     if (!entry) throw notFound(accounts.subject(account));
     const seconds = spec.expirationSeconds ?? USUAL_SECONDS;
@@ -92,7 +92,7 @@ export class AccountTokens implements TokenTable {
     const audiences = spec.audiences?.length ? spec.audiences : [TOKEN_ISSUER];
     if (audiences.length > MAX_AUDIENCES || audiences.includes('')) throw badRequest(`name 1 to ${MAX_AUDIENCES} audiences`);
     if (!spec.boundObjectRef) judge(undefined);
-    const bound = spec.boundObjectRef && (await boundClaims(this.options, account, spec.boundObjectRef, judge));
+    const bound = spec.boundObjectRef && (await boundClaims(this.#options, account, spec.boundObjectRef, judge));
     const { uid = '' } = accounts.cache.decoder.decode(entry).metadata ?? {};
     const iat = Math.floor(now().getTime() / 1_000);
     const claims: TokenClaims = {
@@ -109,8 +109,8 @@ export class AccountTokens implements TokenTable {
   }
 
   /** The signature, and what never changes. */
-  private check(token: string): Checked {
-    const { keys, now } = this.options;
+  #check(token: string): Checked {
+    const { keys, now } = this.#options;
     const claims = readToken(token, (id) => keys.find(id, now().getTime()));
     if (typeof claims === 'string') throw refused(claims);
     const { namespace, serviceaccount } = claims['kubernetes.io'];
@@ -119,39 +119,39 @@ export class AccountTokens implements TokenTable {
     const user = serviceAccountUser(namespace, serviceaccount.name);
     const identity = known({ user, groups: own, uid: serviceaccount.uid, extra: extraOf(claims) });
     const checked = { claims, identity };
-    if (this.checked.size >= MAX_CHECKED) this.checked.clear();
-    this.checked.set(token, checked);
+    if (this.#checked.size >= MAX_CHECKED) this.#checked.clear();
+    this.#checked.set(token, checked);
     return checked;
   }
 
   /** What may change from one call to the next. */
-  private judge({ exp, nbf, 'kubernetes.io': { namespace, serviceaccount, ...bound } }: TokenClaims, token: string): void {
-    const { accounts, now } = this.options;
+  #judge({ exp, nbf, 'kubernetes.io': { namespace, serviceaccount, ...bound } }: TokenClaims, token: string): void {
+    const { accounts, now } = this.#options;
     const { secret } = bound;
     const seconds = now().getTime() / 1_000;
     if (exp === undefined && !secret) throw refused('it says neither when it ends nor which secret holds it');
     if (exp !== undefined && seconds >= exp)
       throw refused(`it ended at ${new Date(exp * 1_000).toISOString()}: make a new one with "berth create token"`);
     if (seconds < nbf - EARLY_SECONDS) throw refused('it is not good yet: look at the clocks');
-    if (!this.isThere(accounts, { namespace, name: serviceaccount.name }, serviceaccount.uid))
+    if (!this.#isThere(accounts, { namespace, name: serviceaccount.name }, serviceaccount.uid))
       throw refused(`the service account "${namespace}/${serviceaccount.name}" that it is of does not exist any more`);
-    if (exp === undefined && secret) this.judgeSecret({ namespace, name: secret.name }, token);
-    else this.judgeBound(namespace, bound);
+    if (exp === undefined && secret) this.#judgeSecret({ namespace, name: secret.name }, token);
+    else this.#judgeBound(namespace, bound);
   }
 
   /** In a token for a pod, the node is information: the token does not end with it. */
-  private judgeBound(namespace: string, { pod, secret, node }: BoundClaims): void {
-    const { pods, secrets, nodes } = this.options;
+  #judgeBound(namespace: string, { pod, secret, node }: BoundClaims): void {
+    const { pods, secrets, nodes } = this.#options;
     const gone = (what: string): ApiError => refused(`the ${what} that it is bound to does not exist any more`);
-    if (pod && !this.isThere(pods, { namespace, name: pod.name }, pod.uid)) throw gone(`pod "${namespace}/${pod.name}"`);
-    if (secret && !this.isThere(secrets, { namespace, name: secret.name }, secret.uid))
+    if (pod && !this.#isThere(pods, { namespace, name: pod.name }, pod.uid)) throw gone(`pod "${namespace}/${pod.name}"`);
+    if (secret && !this.#isThere(secrets, { namespace, name: secret.name }, secret.uid))
       throw gone(`secret "${namespace}/${secret.name}"`);
-    if (node && !pod && !this.isThere(nodes, { namespace: '', name: node.name }, node.uid)) throw gone(`node "${node.name}"`);
+    if (node && !pod && !this.#isThere(nodes, { namespace: '', name: node.name }, node.uid)) throw gone(`node "${node.name}"`);
   }
 
   /** As in Kubernetes, its Secret has to hold this very token, and ends it as soon as it is being deleted. */
-  private judgeSecret(at: ObjectName, token: string): void {
-    const { secrets } = this.options;
+  #judgeSecret(at: ObjectName, token: string): void {
+    const { secrets } = this.#options;
     const entry = secrets.cache.get(secrets.key(at));
     const { metadata, type, data }: Secret = entry ? secrets.cache.decoder.decode(entry) : {};
     if (!metadata || metadata.deletionTimestamp || type !== accountTokenType)
@@ -160,12 +160,12 @@ export class AccountTokens implements TokenTable {
       throw refused(`the secret "${at.namespace}/${at.name}" that it is of holds another token`);
   }
 
-  private isThere(store: KindStore, at: ObjectName, uid: string | undefined): boolean {
+  #isThere(store: KindStore, at: ObjectName, uid: string | undefined): boolean {
     const entry = store.cache.get(store.key(at));
     const { metadata }: ApiObject = entry ? store.cache.decoder.decode(entry) : {};
     if (!metadata?.uid || metadata.uid !== uid) return false;
     const { deletionTimestamp } = metadata;
-    return !deletionTimestamp || this.options.now().getTime() < toMillis(deletionTimestamp) + LEAVING_MS;
+    return !deletionTimestamp || this.#options.now().getTime() < toMillis(deletionTimestamp) + LEAVING_MS;
   }
 }
 

@@ -46,16 +46,16 @@ export function jsonWebKeys(keys: TokenKeys, now: Date) {
  * no end, and so a key of their own that stays; it is made with the first of them.
  */
 export class TokenKeys {
-  private readonly dir: string;
-  private keys: readonly TokenKey[];
-  private lasting: TokenKey | undefined;
-  private rotating: Promise<void> | undefined;
-  private making: Promise<TokenKey> | undefined;
+  readonly #dir: string;
+  #keys: readonly TokenKey[];
+  #lasting: TokenKey | undefined;
+  #rotating: Promise<void> | undefined;
+  #making: Promise<TokenKey> | undefined;
 
   private constructor(dir: string, keys: readonly TokenKey[], lasting: TokenKey | undefined) {
-    this.dir = dir;
-    this.keys = keys;
-    this.lasting = lasting;
+    this.#dir = dir;
+    this.#keys = keys;
+    this.#lasting = lasting;
   }
 
   /** Reads the keys of a folder, and makes the first. Throws for a file that is no key. */
@@ -69,18 +69,18 @@ export class TokenKeys {
     const text = await readIfThere(join(dir, LASTING));
     const lasting = text === undefined ? undefined : readKey(text, now, join(dir, LASTING));
     const all = new TokenKeys(dir, keys.sort(newestFirst), lasting);
-    await all.rotate(now);
+    await all.#rotate(now);
     return all;
   }
 
   /** The keys that verify tokens at this time, the one that signs first. */
   list(now: number): readonly TokenKey[] {
-    const kept = this.kept(now);
-    return this.lasting ? [...kept, this.lasting] : kept;
+    const kept = this.#kept(now);
+    return this.#lasting ? [...kept, this.#lasting] : kept;
   }
 
-  private kept(now: number): readonly TokenKey[] {
-    return this.keys.filter(({ madeAt }) => now - madeAt < KEPT_MS);
+  #kept(now: number): readonly TokenKey[] {
+    return this.#keys.filter(({ madeAt }) => now - madeAt < KEPT_MS);
   }
 
   find(id: string, now: number): TokenKey | undefined {
@@ -89,45 +89,45 @@ export class TokenKeys {
 
   /** The key that signs now; makes a new one when its time has come. */
   async signing(now: number): Promise<TokenKey> {
-    this.rotating ??= this.rotate(now).finally(() => {
-      this.rotating = undefined;
+    this.#rotating ??= this.#rotate(now).finally(() => {
+      this.#rotating = undefined;
     });
-    await this.rotating;
-    return this.keys[0]!;
+    await this.#rotating;
+    return this.#keys[0]!;
   }
 
-  private async rotate(now: number): Promise<void> {
-    const [newest] = this.keys;
+  async #rotate(now: number): Promise<void> {
+    const [newest] = this.#keys;
     if (newest && now - newest.madeAt < SIGNS_MS) return;
     const text = newKey();
     // On the disk first: tokens must not outlive their key.
     try {
-      await writePrivateFile(join(this.dir, `${now}.key`), text);
+      await writePrivateFile(join(this.#dir, `${now}.key`), text);
     } catch (error) {
       // On a full disk the old one signs on: its tokens end before it is forgotten, for a month.
       if (!newest || now - newest.madeAt >= KEPT_MS - MAX_TOKEN_SECONDS * 1_000) throw error;
       return;
     }
-    this.keys = [readKey(text, now, this.dir), ...this.keys];
-    for (const { madeAt } of this.keys.filter((key) => now - key.madeAt >= KEPT_MS))
-      await rm(join(this.dir, `${madeAt}.key`), { force: true });
-    this.keys = this.kept(now);
+    this.#keys = [readKey(text, now, this.#dir), ...this.#keys];
+    for (const { madeAt } of this.#keys.filter((key) => now - key.madeAt >= KEPT_MS))
+      await rm(join(this.#dir, `${madeAt}.key`), { force: true });
+    this.#keys = this.#kept(now);
   }
 
   /** The key that signs tokens without an end; made with the first of them. */
   async signingForever(now: number): Promise<TokenKey> {
-    if (this.lasting) return this.lasting;
-    this.making ??= this.makeLasting(now).finally(() => {
-      this.making = undefined;
+    if (this.#lasting) return this.#lasting;
+    this.#making ??= this.#makeLasting(now).finally(() => {
+      this.#making = undefined;
     });
-    return this.making;
+    return this.#making;
   }
 
-  private async makeLasting(now: number): Promise<TokenKey> {
+  async #makeLasting(now: number): Promise<TokenKey> {
     const text = newKey();
-    await writePrivateFile(join(this.dir, LASTING), text);
-    this.lasting = readKey(text, now, join(this.dir, LASTING));
-    return this.lasting;
+    await writePrivateFile(join(this.#dir, LASTING), text);
+    this.#lasting = readKey(text, now, join(this.#dir, LASTING));
+    return this.#lasting;
   }
 }
 

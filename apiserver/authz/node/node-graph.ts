@@ -16,73 +16,73 @@ interface Edges {
  * until it is deleted, because its node still reports on it.
  */
 export class NodeGraph {
-  private readonly pods: KindCache;
-  private readonly volumes: KindCache | undefined;
-  private readonly edges = new Map<string, Edges>();
+  readonly #pods: KindCache;
+  readonly #volumes: KindCache | undefined;
+  readonly #edges = new Map<string, Edges>();
   /** How many pods of a node use an object. */
-  private readonly uses = new Map<string, Map<string, number>>();
+  readonly #uses = new Map<string, Map<string, number>>();
 
   constructor(pods: KindCache, volumes: KindCache | undefined) {
-    this.pods = pods;
-    this.volumes = volumes;
+    this.#pods = pods;
+    this.#volumes = volumes;
   }
 
   /** Begins to follow the cache; the returned function ends it. */
   observe(): () => void {
-    return this.pods.observe({
+    return this.#pods.observe({
       reset: (entries) => {
-        this.edges.clear();
-        this.uses.clear();
-        for (const entry of entries) this.pods.attempt(entry.key, () => this.put(entry));
+        this.#edges.clear();
+        this.#uses.clear();
+        for (const entry of entries) this.#pods.attempt(entry.key, () => this.#put(entry));
       },
       event: ({ type, entry }) => {
-        this.remove(entry.key);
-        if (type !== 'DELETED') this.put(entry);
+        this.#remove(entry.key);
+        if (type !== 'DELETED') this.#put(entry);
       },
     });
   }
 
   /** Whether the pod is bound to the node. */
   hasPod(node: string, key: string): boolean {
-    return this.edges.get(key)?.node === node;
+    return this.#edges.get(key)?.node === node;
   }
 
   /** Whether a pod of the node uses the object that is stored under the key. */
   isUsed(node: string, key: string): boolean {
-    return this.uses.get(node)?.has(key) === true;
+    return this.#uses.get(node)?.has(key) === true;
   }
 
   /** Whether a pod of the node uses the claim that has the volume. */
   usesVolume(node: string, name: string): boolean {
-    const entry = this.volumes?.get(`persistentvolumes/${name}`);
-    if (!entry || !this.volumes) return false;
-    const { claimRef } = (this.volumes.decoder.decode(entry) as PersistentVolume).spec ?? {};
+    const entry = this.#volumes?.get(`persistentvolumes/${name}`);
+    if (!entry || !this.#volumes) return false;
+    const { claimRef } = (this.#volumes.decoder.decode(entry) as PersistentVolume).spec ?? {};
     return claimRef !== undefined && this.isUsed(node, `persistentvolumeclaims/${claimRef.namespace}/${claimRef.name}`);
   }
 
-  private put(entry: Entry): void {
+  #put(entry: Entry): void {
     if (!namesNode(entry.bytes)) return;
-    const pod = this.pods.decoder.decode(entry) as Pod;
+    const pod = this.#pods.decoder.decode(entry) as Pod;
     const node = pod.spec?.nodeName;
     if (!node) return;
     const { namespace } = placeOf(entry.key);
     const keys = [...referencesOf(pod)].map((reference) => reference.replace('/', `/${namespace}/`));
-    this.edges.set(entry.key, { node, keys });
-    const uses = this.uses.get(node) ?? new Map<string, number>();
+    this.#edges.set(entry.key, { node, keys });
+    const uses = this.#uses.get(node) ?? new Map<string, number>();
     for (const key of keys) uses.set(key, (uses.get(key) ?? 0) + 1);
-    if (uses.size > 0) this.uses.set(node, uses);
+    if (uses.size > 0) this.#uses.set(node, uses);
   }
 
-  private remove(podKey: string): void {
-    const edges = this.edges.get(podKey);
+  #remove(podKey: string): void {
+    const edges = this.#edges.get(podKey);
     if (!edges) return;
-    this.edges.delete(podKey);
-    const uses = this.uses.get(edges.node);
+    this.#edges.delete(podKey);
+    const uses = this.#uses.get(edges.node);
     for (const key of edges.keys) {
       const count = uses?.get(key) ?? 0;
       if (count > 1) uses?.set(key, count - 1);
       else uses?.delete(key);
     }
-    if (uses?.size === 0) this.uses.delete(edges.node);
+    if (uses?.size === 0) this.#uses.delete(edges.node);
   }
 }

@@ -36,24 +36,24 @@ const noRules: readonly PolicyRule[] = [];
  * arrives and invalidates the derived rule sets. An answer depends on current state only, not on the order of events.
  */
 export class RoleIndex {
-  private readonly caches: RoleCaches;
-  private readonly rules = new Map<string, readonly PolicyRule[]>();
-  private readonly bindings = new Map<string, Binding>();
-  private readonly bySubject = new Map<string, Set<Binding>>();
-  private sets = new Map<string, RuleSet>();
-  private ofIdentity = new WeakMap<Identity, RuleSet>();
+  readonly #caches: RoleCaches;
+  readonly #rules = new Map<string, readonly PolicyRule[]>();
+  readonly #bindings = new Map<string, Binding>();
+  readonly #bySubject = new Map<string, Set<Binding>>();
+  #sets = new Map<string, RuleSet>();
+  #ofIdentity = new WeakMap<Identity, RuleSet>();
 
   constructor(caches: RoleCaches) {
-    this.caches = caches;
+    this.#caches = caches;
   }
 
   /** Begins to follow the caches; the returned function ends it. */
   observe(): () => void {
-    const { roles, clusterRoles, roleBindings, clusterRoleBindings } = this.caches;
+    const { roles, clusterRoles, roleBindings, clusterRoleBindings } = this.#caches;
     const ends = [
-      ...[roles, clusterRoles].map((cache) => cache && this.follow(cache, this.rules, (entry) => this.putRole(cache, entry))),
+      ...[roles, clusterRoles].map((cache) => cache && this.#follow(cache, this.#rules, (entry) => this.#putRole(cache, entry))),
       ...[roleBindings, clusterRoleBindings].map(
-        (cache) => cache && this.follow(cache, this.bindings, (entry) => this.putBinding(cache, entry)),
+        (cache) => cache && this.#follow(cache, this.#bindings, (entry) => this.#putBinding(cache, entry)),
       ),
     ];
     return () => {
@@ -63,66 +63,66 @@ export class RoleIndex {
 
   /** Everything that a user's roles allow. */
   rulesOf(identity: Identity): RuleSet {
-    const known = this.ofIdentity.get(identity);
+    const known = this.#ofIdentity.get(identity);
     if (known) return known;
     const key = JSON.stringify([identity.user, identity.groups]);
-    const set = this.sets.get(key) ?? this.collect(identity);
+    const set = this.#sets.get(key) ?? this.#collect(identity);
     // Evicts the least recently used one.
-    this.sets.delete(key);
-    this.sets.set(key, set);
-    if (this.sets.size > MAX_USERS) this.sets.delete(this.sets.keys().next().value!);
-    this.ofIdentity.set(identity, set);
+    this.#sets.delete(key);
+    this.#sets.set(key, set);
+    if (this.#sets.size > MAX_USERS) this.#sets.delete(this.#sets.keys().next().value!);
+    this.#ofIdentity.set(identity, set);
     return set;
   }
 
   /** The rules of a role that a binding in a namespace ("": in the cluster) names; undefined when there is none. */
   rulesOfRole(namespace: string, { kind = '', name = '' }: { kind?: string; name?: string }): readonly PolicyRule[] | undefined {
-    return this.rules.get(roleKey(namespace, kind, name));
+    return this.#rules.get(roleKey(namespace, kind, name));
   }
 
-  private collect({ user, groups }: Identity): RuleSet {
+  #collect({ user, groups }: Identity): RuleSet {
     const rules = new Map<string, PolicyRule[]>();
     const seen = new Set<string>();
     for (const subject of [userKey(user), ...groups.map(groupKey)]) {
-      for (const { namespace, role } of this.bySubject.get(subject) ?? []) {
+      for (const { namespace, role } of this.#bySubject.get(subject) ?? []) {
         const once = `${namespace}\0${role}`;
         if (seen.has(once)) continue;
         seen.add(once);
         const list = rules.get(namespace) ?? [];
-        list.push(...(this.rules.get(role) ?? noRules));
+        list.push(...(this.#rules.get(role) ?? noRules));
         rules.set(namespace, list);
       }
     }
     return new RuleSet(rules);
   }
 
-  private follow(cache: KindCache, table: Map<string, unknown>, put: (entry: Entry) => void): () => void {
+  #follow(cache: KindCache, table: Map<string, unknown>, put: (entry: Entry) => void): () => void {
     const prefix = keyPrefixOf(cache.kind);
     return cache.observe({
       reset: (entries) => {
-        for (const key of [...table.keys()]) if (key.startsWith(prefix)) this.remove(key);
+        for (const key of [...table.keys()]) if (key.startsWith(prefix)) this.#remove(key);
         for (const entry of entries) cache.attempt(entry.key, () => put(entry));
-        this.forget();
+        this.#forget();
       },
       event: ({ type, entry }) => {
         // First: what cannot be read allows nothing.
-        this.remove(entry.key);
-        this.forget();
+        this.#remove(entry.key);
+        this.#forget();
         if (type !== 'DELETED') put(entry);
       },
     });
   }
 
-  private forget(): void {
-    this.sets = new Map();
-    this.ofIdentity = new WeakMap();
+  #forget(): void {
+    this.#sets = new Map();
+    this.#ofIdentity = new WeakMap();
   }
 
-  private putRole({ decoder }: KindCache, entry: Entry): void {
-    this.rules.set(entry.key, (decoder.decode(entry) as ClusterRole).rules ?? noRules);
+  #putRole({ decoder }: KindCache, entry: Entry): void {
+    this.#rules.set(entry.key, (decoder.decode(entry) as ClusterRole).rules ?? noRules);
   }
 
-  private putBinding({ decoder, kind }: KindCache, entry: Entry): void {
+  #putBinding({ decoder, kind }: KindCache, entry: Entry): void {
     const { subjects = [], roleRef } = decoder.decode(entry) as RoleBinding | ClusterRoleBinding;
     const namespace = (kind as Kind).namespaced ? placeOf(entry.key).namespace : '';
     const binding: Binding = {
@@ -130,22 +130,22 @@ export class RoleIndex {
       role: roleKey(namespace, roleRef?.kind ?? '', roleRef?.name ?? ''),
       subjects: subjects.flatMap((subject) => subjectKey(subject, namespace) ?? []),
     };
-    this.bindings.set(entry.key, binding);
+    this.#bindings.set(entry.key, binding);
     for (const subject of binding.subjects) {
-      const known = this.bySubject.get(subject);
+      const known = this.#bySubject.get(subject);
       if (known) known.add(binding);
-      else this.bySubject.set(subject, new Set([binding]));
+      else this.#bySubject.set(subject, new Set([binding]));
     }
   }
 
-  private remove(key: string): void {
-    this.rules.delete(key);
-    const binding = this.bindings.get(key);
+  #remove(key: string): void {
+    this.#rules.delete(key);
+    const binding = this.#bindings.get(key);
     if (!binding) return;
-    this.bindings.delete(key);
+    this.#bindings.delete(key);
     for (const subject of binding.subjects) {
-      const known = this.bySubject.get(subject);
-      if (known?.delete(binding) && known.size === 0) this.bySubject.delete(subject);
+      const known = this.#bySubject.get(subject);
+      if (known?.delete(binding) && known.size === 0) this.#bySubject.delete(subject);
     }
   }
 }

@@ -24,8 +24,8 @@ const noGrants: Grants = new Map();
 export class RuleSet {
   /** The rules as they were written, by namespace; "" is everywhere. */
   readonly rules: ReadonlyMap<string, readonly PolicyRule[]>;
-  private readonly grants = new Map<string, Grants>();
-  private readonly answers = new Map<string, boolean | readonly Grant[]>();
+  readonly #grants = new Map<string, Grants>();
+  readonly #answers = new Map<string, boolean | readonly Grant[]>();
 
   constructor(rules: ReadonlyMap<string, readonly PolicyRule[]>) {
     this.rules = rules;
@@ -34,12 +34,12 @@ export class RuleSet {
   allows(attributes: Attributes): boolean {
     const { verb, group, resource, subresource, namespace } = attributes;
     const question = `${verb} ${group}/${resource}/${subresource} ${namespace}`;
-    let answer = this.answers.get(question);
+    let answer = this.#answers.get(question);
     if (answer === undefined) {
-      answer = this.judge(attributes);
+      answer = this.#judge(attributes);
       if (question.length > MAX_QUESTION) return isYes(answer, attributes);
-      if (this.answers.size >= MAX_ANSWERS) this.answers.clear();
-      this.answers.set(question, answer);
+      if (this.#answers.size >= MAX_ANSWERS) this.#answers.clear();
+      this.#answers.set(question, answer);
     }
     return isYes(answer, attributes);
   }
@@ -53,10 +53,10 @@ export class RuleSet {
   }
 
   /** True or false, or the grants on which it depends that name objects. */
-  private judge({ verb, group, resource, subresource, namespace }: Attributes): boolean | readonly Grant[] {
+  #judge({ verb, group, resource, subresource, namespace }: Attributes): boolean | readonly Grant[] {
     const named: Grant[] = [];
     for (const place of namespace === '' ? [''] : ['', namespace]) {
-      const grants = this.grantsOf(place);
+      const grants = this.#grantsOf(place);
       for (const key of keysOf(group, resource, subresource)) {
         for (const grant of grants.get(key) ?? []) {
           if (!grant.verbs.has(verb) && !grant.verbs.has('*')) continue;
@@ -68,14 +68,14 @@ export class RuleSet {
     return named.length > 0 && named;
   }
 
-  private grantsOf(namespace: string): Grants {
+  #grantsOf(namespace: string): Grants {
     const rules = this.rules.get(namespace);
     // Caches only namespaces in which the user has a role.
     if (!rules) return noGrants;
-    let grants = this.grants.get(namespace);
+    let grants = this.#grants.get(namespace);
     if (!grants) {
       grants = compile(rules);
-      this.grants.set(namespace, grants);
+      this.#grants.set(namespace, grants);
     }
     return grants;
   }

@@ -54,8 +54,8 @@ export class NamespaceLedger implements Ledger {
   readonly limits: NamespaceLimits;
   /** Writes that were refused, by the limit. */
   readonly refused: Amount = { bytes: 0, objects: 0 };
-  private readonly held = new Map<string, Amount>();
-  private readonly reserved = new Map<string, Set<Reserved>>();
+  readonly #held = new Map<string, Amount>();
+  readonly #reserved = new Map<string, Set<Reserved>>();
 
   constructor(limits: Partial<NamespaceLimits> = {}) {
     this.limits = { ...defaultNamespaceLimits, ...limits };
@@ -69,30 +69,30 @@ export class NamespaceLedger implements Ledger {
     const count = (key: string, amount: Amount): void => {
       const namespace = namespaceOf(key);
       add(own, namespace, amount);
-      add(this.held, namespace, amount);
+      add(this.#held, namespace, amount);
     };
     return cache.observe({
       reset: (entries) => {
-        for (const [namespace, amount] of own) add(this.held, namespace, negative(amount));
+        for (const [namespace, amount] of own) add(this.#held, namespace, negative(amount));
         own.clear();
-        this.forgetStored(keyPrefixOf(cache.kind));
+        this.#forgetStored(keyPrefixOf(cache.kind));
         for (const entry of entries) count(entry.key, { bytes: sizeOf(entry.key, entry, cache.kind), objects: 1 });
       },
       event: (event) => {
         count(event.entry.key, changeOf(event, cache.kind));
-        this.release(event.entry.key, event.revision);
+        this.#release(event.entry.key, event.revision);
       },
     });
   }
 
   /** What a namespace holds, with what is being written. */
   of(namespace: string): Readonly<Amount> {
-    return this.held.get(namespace) ?? { bytes: 0, objects: 0 };
+    return this.#held.get(namespace) ?? { bytes: 0, objects: 0 };
   }
 
   /** Namespaces with what they hold. */
   all(): Iterable<readonly [namespace: string, Readonly<Amount>]> {
-    return this.held;
+    return this.#held;
   }
 
   /** Throws PERMISSION_DENIED for a write that exceeds a limit, like Kubernetes for an exceeded quota. */
@@ -119,37 +119,37 @@ export class NamespaceLedger implements Ledger {
     const amount = amountOf(write, cache.kind);
     if (namespace === '' || (amount.bytes <= 0 && amount.objects <= 0)) return undefined;
     const reserved: Reserved = { base: write.replaces?.revision ?? 0, amount, stored: false };
-    const others = this.reserved.get(key);
+    const others = this.#reserved.get(key);
     if (others) others.add(reserved);
-    else this.reserved.set(key, new Set([reserved]));
-    add(this.held, namespace, amount);
+    else this.#reserved.set(key, new Set([reserved]));
+    add(this.#held, namespace, amount);
     return {
-      cancel: () => this.drop(key, reserved),
+      cancel: () => this.#drop(key, reserved),
       settle: (revision) => {
         reserved.stored = true;
-        if (revision <= cache.revision) this.drop(key, reserved);
+        if (revision <= cache.revision) this.#drop(key, reserved);
       },
     };
   }
 
   /** The cache shows a newer version: the writes that started from an older one are it, or will be refused. */
-  private release(key: string, revision: number): void {
-    for (const each of this.reserved.get(key) ?? []) if (each.base < revision) this.drop(key, each);
+  #release(key: string, revision: number): void {
+    for (const each of this.#reserved.get(key) ?? []) if (each.base < revision) this.#drop(key, each);
   }
 
   /** A cache that starts afresh shows what was stored. */
-  private forgetStored(prefix: string): void {
-    for (const [key, all] of this.reserved) {
+  #forgetStored(prefix: string): void {
+    for (const [key, all] of this.#reserved) {
       if (!key.startsWith(prefix)) continue;
-      for (const each of all) if (each.stored) this.drop(key, each);
+      for (const each of all) if (each.stored) this.#drop(key, each);
     }
   }
 
-  private drop(key: string, reserved: Reserved): void {
-    const all = this.reserved.get(key);
+  #drop(key: string, reserved: Reserved): void {
+    const all = this.#reserved.get(key);
     if (!all?.delete(reserved)) return;
-    if (all.size === 0) this.reserved.delete(key);
-    add(this.held, namespaceOf(key), negative(reserved.amount));
+    if (all.size === 0) this.#reserved.delete(key);
+    add(this.#held, namespaceOf(key), negative(reserved.amount));
   }
 }
 
