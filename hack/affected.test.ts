@@ -83,7 +83,12 @@ describe('in this repository', () => {
 
   it('a change of a document runs the test of documents, and those that name its folder', () => {
     expect(tests('docs/kubectl.md')).toEqual([here, 'hack/verify-docs.test.ts']);
-    expect(tests('cli/README.md')).toEqual([here, 'hack/kind-cost.test.ts', 'hack/verify-docs.test.ts']);
+    expect(tests('cli/README.md')).toEqual([
+      here,
+      'hack/kind-cost.test.ts',
+      'hack/verb-cost.test.ts',
+      'hack/verify-docs.test.ts',
+    ]);
   });
 
   it('a change in proto/ runs the tests that read it and those of the commands that write it', () => {
