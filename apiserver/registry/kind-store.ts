@@ -69,13 +69,13 @@ export class KindStore {
   readonly resource: { readonly group: string; readonly resource: string };
   readonly cache: KindCache;
   readonly specs: RepeatedSpecs | undefined;
-  readonly #environment: StoreEnvironment;
-  readonly #allocator: Allocator | undefined;
-  readonly #writers = new WriteQueue();
+  private readonly environment: StoreEnvironment;
+  private readonly allocator: Allocator | undefined;
+  private readonly writers = new WriteQueue();
   /** How objects are stored whose definition has several versions; absent: all are in one. */
   readonly versions: { of?: StoredVersions } = {};
   /** In one object, which the versions of a kind share: see store-version.ts. */
-  readonly #acknowledged = { revision: 0 };
+  private readonly acknowledged = { revision: 0 };
 
   constructor(cache: KindCache, environment: StoreEnvironment) {
     this.kind = cache.kind;
@@ -84,8 +84,8 @@ export class KindStore {
     this.resource = { group: groupOf(this.kind.apiVersion), resource: this.kind.plural };
     this.cache = cache;
     this.specs = this.kind.repeats && new RepeatedSpecs(this.kind, this.kind.repeats);
-    this.#environment = environment;
-    this.#allocator = environment.allocator?.allots(this.kind) ? environment.allocator : undefined;
+    this.environment = environment;
+    this.allocator = environment.allocator?.allots(this.kind) ? environment.allocator : undefined;
   }
 
   /** What requests ask rights for: the kind, and the group of their version where that is another than the kind's. */
@@ -95,16 +95,16 @@ export class KindStore {
   }
 
   get storage(): Storage {
-    return this.#environment.storage;
+    return this.environment.storage;
   }
 
   /** The rules that users added; undefined where there can be none. */
   get dynamic(): DynamicAdmission | undefined {
-    return this.#environment.dynamic;
+    return this.environment.dynamic;
   }
 
   origin(): Origin {
-    return { now: this.#environment.now(), random: this.#environment.random, uid: this.#environment.uid };
+    return { now: this.environment.now(), random: this.environment.random, uid: this.environment.uid };
   }
 
   key({ namespace, name }: ObjectName): string {
@@ -120,7 +120,7 @@ export class KindStore {
    * hangs.
    */
   async fresh(): Promise<void> {
-    const { revision } = this.#acknowledged;
+    const { revision } = this.acknowledged;
     if (this.cache.revision >= revision || (await this.cache.reached(revision, FRESH_TIMEOUT_MS))) return;
     throw cacheBehind(this.kind);
   }
@@ -134,7 +134,7 @@ export class KindStore {
   /** A version to start a change from. The first time it may be the cache's, which may be old: see `newest`. */
   async current(at: ObjectName, again: boolean): Promise<Current> {
     if (!this.mayExist(at)) throw notFound(this.subject(at));
-    const found = again ? await this.#newest(at) : (this.cache.get(this.key(at)) ?? (await this.#onDisk(at)));
+    const found = again ? await this.newest(at) : (this.cache.get(this.key(at)) ?? (await this.onDisk(at)));
     if (!found) throw notFound(this.subject(at));
     return found;
   }
@@ -144,20 +144,20 @@ export class KindStore {
    * a refusal must not rest on what a crash can undo. A key that the store does not hold any more is judged by what
    * readers are shown, for the same reason.
    */
-  async #newest(at: ObjectName): Promise<Current | undefined> {
-    const stored = await this.#onDisk(at);
+  private async newest(at: ObjectName): Promise<Current | undefined> {
+    const stored = await this.onDisk(at);
     if (!stored) return this.read(at);
     if (!(await this.cache.reached(stored.revision, FRESH_TIMEOUT_MS))) throw cacheBehind(this.kind);
     return stored;
   }
 
   /** Whether a refusal that was computed on this version could be wrong, because the store holds another one. */
-  async #isOutdated(at: ObjectName, current: Current): Promise<boolean> {
-    return (await this.#newest(at))?.revision !== current.revision;
+  private async isOutdated(at: ObjectName, current: Current): Promise<boolean> {
+    return (await this.newest(at))?.revision !== current.revision;
   }
 
   /** What is on the disk; the cache may not show it yet. */
-  #onDisk(at: ObjectName): Promise<StoredObject | undefined> {
+  private onDisk(at: ObjectName): Promise<StoredObject | undefined> {
     return translated(this.subject(at), this.storage.get(this.key(at)));
   }
 
@@ -186,12 +186,12 @@ export class KindStore {
 
   /** Completes a version by what no two objects may have: see Allocator. The caller cancels what it gets in the end. */
   allot(at: ObjectName, next: AnyObject, dryRun: boolean, previous?: AnyObject): Planned | undefined {
-    return this.#allocator?.allot({ key: this.key(at), subject: this.subject(at), next, previous, dryRun });
+    return this.allocator?.allot({ key: this.key(at), subject: this.subject(at), next, previous, dryRun });
   }
 
   /** What a new object asks of the bounds of its namespace, for `insert`; undefined where there are none. */
   demandOf(object: AnyObject): Demand | undefined {
-    return this.#environment.ledger?.demandOf?.(this.kind, object);
+    return this.environment.ledger?.demandOf?.(this.kind, object);
   }
 
   /**
@@ -200,8 +200,8 @@ export class KindStore {
    */
   imagine({ at, bytes, demand }: NewObject, context: WriteContext): Buffer {
     checkObjectCount(this.kind, this.cache);
-    this.#environment.ledger?.check({ key: this.key(at), bytes, demand }, this.subject(at), this.cache);
-    const write = this.#write(at, bytes, context, 'create');
+    this.environment.ledger?.check({ key: this.key(at), bytes, demand }, this.subject(at), this.cache);
+    const write = this.write(at, bytes, context, 'create');
     checkStorable(this.subject(at), this.key(at), write);
     return Buffer.from(write.bytes);
   }
@@ -211,21 +211,21 @@ export class KindStore {
     const { at, bytes, elements, demand, allotted } = object;
     if (context.dryRun) {
       const imagined = this.imagine(object, context);
-      if (await this.#onDisk(at)) throw alreadyExists(this.subject(at));
+      if (await this.onDisk(at)) throw alreadyExists(this.subject(at));
       return imagined;
     }
-    const usual = this.#write(at, bytes, context, 'create');
+    const usual = this.write(at, bytes, context, 'create');
     const write = object.awaitsDisk ? { ...usual, awaitsDisk: true } : usual;
     const planned: PlannedWrite = { key: this.key(at), bytes, elements, demand };
-    const { ledger, terms } = this.#environment;
+    const { ledger, terms } = this.environment;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       checkObjectCount(this.kind, this.cache);
       ledger?.check(planned, this.subject(at), this.cache);
       checkWriter(context, terms);
       const store = () => this.storage.create(planned.key, write);
-      const done = await this.#attempt(at, store, write, settlingBoth(allotted, reserveFor(write, ledger, planned, this.cache)));
+      const done = await this.attempt(at, store, write, settlingBoth(allotted, reserveFor(write, ledger, planned, this.cache)));
       if (done) return done;
-      if (await this.#onDisk(at)) throw alreadyExists(this.subject(at));
+      if (await this.onDisk(at)) throw alreadyExists(this.subject(at));
     }
     throw tooManyOthers(this.subject(at));
   }
@@ -239,28 +239,28 @@ export class KindStore {
   async change(at: ObjectName, options: ChangeOptions): Promise<Buffer> {
     const { context } = options;
     const mayWait = (context.admitted && this.dynamic?.mayWait(this.kind)) || this.versions.of?.mayWait;
-    if (context.dryRun || mayWait) return this.#repeatChange(at, options, false);
+    if (context.dryRun || mayWait) return this.repeatChange(at, options, false);
     const key = this.key(at);
-    const turn = this.#writers.enter(key, context);
+    const turn = this.writers.enter(key, context);
     if (turn) await turn;
     try {
-      return await this.#repeatChange(at, options, turn !== undefined);
+      return await this.repeatChange(at, options, turn !== undefined);
     } finally {
-      this.#writers.leave(key);
+      this.writers.leave(key);
     }
   }
 
   /** `again`: there was a write a moment ago, which the cache may not show yet. */
-  async #repeatChange(at: ObjectName, options: ChangeOptions, again: boolean): Promise<Buffer> {
+  private async repeatChange(at: ObjectName, options: ChangeOptions, again: boolean): Promise<Buffer> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const done = await this.#tryChange(at, options, again || attempt > 0);
+      const done = await this.tryChange(at, options, again || attempt > 0);
       if (done) return done;
     }
     throw tooManyOthers(this.subject(at));
   }
 
   /** Undefined when the version that it started from is not the newest, and that matters. */
-  async #tryChange(at: ObjectName, options: ChangeOptions, again: boolean): Promise<Buffer | undefined> {
+  private async tryChange(at: ObjectName, options: ChangeOptions, again: boolean): Promise<Buffer | undefined> {
     const turn = turnOfLarge(this.cache.get(this.key(at))?.bytes.length);
     if (turn) await turn;
     const current = await this.current(at, again);
@@ -272,36 +272,36 @@ export class KindStore {
       next = await judgeChange(this, at, { current, previous }, options);
       if (next !== 'remove') allotted = this.allot(at, next, options.context.dryRun, previous);
     } catch (error) {
-      if (!again && (await this.#isOutdated(at, current))) return undefined;
+      if (!again && (await this.isOutdated(at, current))) return undefined;
       throw error;
     }
-    if (next === 'remove') return this.#tryRemove(at, current, current.bytes, options.context);
+    if (next === 'remove') return this.tryRemove(at, current, current.bytes, options.context);
     try {
-      return await this.#tryStore(at, { current, previous, next, allotted, again }, options);
+      return await this.tryStore(at, { current, previous, next, allotted, again }, options);
     } finally {
       allotted?.cancel();
     }
   }
 
   /** Undefined as of tryChange. */
-  async #tryStore(
+  private async tryStore(
     at: ObjectName,
     { current, previous, next, allotted, again }: NextVersion,
     options: ChangeOptions,
   ): Promise<Buffer | undefined> {
     if (!options.setsManagers) keepManagers(next, previous);
-    if (isFinished(this.kind, next)) return this.#tryRemove(at, current, await this.stored(next, current.bytes), options.context);
+    if (isFinished(this.kind, next)) return this.tryRemove(at, current, await this.stored(next, current.bytes), options.context);
     if (equalValues(next, previous) && !this.versions.of?.isStale(current.bytes)) {
-      const confirmed = await this.#confirm(at, current, again);
+      const confirmed = await this.confirm(at, current, again);
       if (confirmed) options.context.audited?.unchanged();
       return confirmed;
     }
-    this.#stamp(next, previous, options);
+    this.stamp(next, previous, options);
     const encoded = this.stored(next, current.bytes);
     const bytes = encoded instanceof Promise ? await encoded : encoded;
-    const write = this.#changing(at, { current, previous, next, bytes }, options);
+    const write = this.changing(at, { current, previous, next, bytes }, options);
     const { verb } = options;
-    const { ledger } = this.#environment;
+    const { ledger } = this.environment;
     const demand = ledger?.demandOf?.(this.kind, next, verb);
     const planned: PlannedWrite = { key: this.key(at), bytes: write.bytes, replaces: current, verb, demand };
     if (!options.context.exceedsLimits && !UNBOUNDED_VERBS.has(verb)) ledger?.check(planned, this.subject(at), this.cache);
@@ -309,9 +309,9 @@ export class KindStore {
       checkStorable(this.subject(at), this.key(at), write);
       return stampResourceVersion(write.bytes, String(current.revision));
     }
-    checkWriter(options.context, this.#environment.terms);
+    checkWriter(options.context, this.environment.terms);
     const store = () => this.storage.update(planned.key, current.revision, write);
-    return this.#attempt(at, store, write, settlingBoth(allotted, reserveFor(write, ledger, planned, this.cache)));
+    return this.attempt(at, store, write, settlingBoth(allotted, reserveFor(write, ledger, planned, this.cache)));
   }
 
   /** Throws ABORTED when a change names another version than the current one. */
@@ -321,8 +321,8 @@ export class KindStore {
   }
 
   /** The server's metadata of a change: generation and managed fields. */
-  #stamp(next: AnyObject, previous: AnyObject, { verb, context }: ChangeOptions): void {
-    const now = this.#environment.now();
+  private stamp(next: AnyObject, previous: AnyObject, { verb, context }: ChangeOptions): void {
+    const now = this.environment.now();
     this.kind.lifecycle?.stamp?.(next, previous, secondsTimestamp(now));
     const managedFields = entriesAfter(this.kind, { previous, next }, { verb, manager: context.manager, now });
     const metadata: ObjectMeta = { ...next.metadata, ...(managedFields && { managedFields }) };
@@ -333,29 +333,39 @@ export class KindStore {
   }
 
   /** Answers a write that changes nothing; undefined when the cache was behind: compare again. */
-  async #confirm(at: ObjectName, current: Current, again: boolean): Promise<Buffer | undefined> {
+  private async confirm(at: ObjectName, current: Current, again: boolean): Promise<Buffer | undefined> {
     if (!again && (await this.read(at))?.revision !== current.revision) return undefined;
     return stampResourceVersion(current.bytes, String(current.revision));
   }
 
-  async #tryRemove(at: ObjectName, current: Current, bytes: Uint8Array, context: WriteContext): Promise<Buffer | undefined> {
-    const write = this.#write(at, withoutResourceVersion(bytes), context, 'delete');
+  private async tryRemove(
+    at: ObjectName,
+    current: Current,
+    bytes: Uint8Array,
+    context: WriteContext,
+  ): Promise<Buffer | undefined> {
+    const write = this.write(at, withoutResourceVersion(bytes), context, 'delete');
     if (context.dryRun) return stampResourceVersion(write.bytes, String(current.revision));
-    checkWriter(context, this.#environment.terms);
-    return this.#attempt(at, () => this.storage.delete(this.key(at), current.revision, write), write);
+    checkWriter(context, this.environment.terms);
+    return this.attempt(at, () => this.storage.delete(this.key(at), current.revision, write), write);
   }
 
   /**
    * Undefined when another writer was faster, and that can be read. The faster write may still be on its way to the
    * disk: who is refused because of it must not be able to read that it never was, now or after a crash.
    */
-  async #attempt(at: ObjectName, store: () => Promise<number>, write: OwnWrite, planned?: Planned): Promise<Buffer | undefined> {
-    const handedOver = write.awaitsDisk && this.id === 'Lease' ? this.#environment.terms?.changing(at) : undefined;
+  private async attempt(
+    at: ObjectName,
+    store: () => Promise<number>,
+    write: OwnWrite,
+    planned?: Planned,
+  ): Promise<Buffer | undefined> {
+    const handedOver = write.awaitsDisk && this.id === 'Lease' ? this.environment.terms?.changing(at) : undefined;
     try {
       const revision = await store();
       planned?.settle(revision);
       if (this.kind.shownBeforeAcknowledged || handedOver) await this.cache.reached(revision, FRESH_TIMEOUT_MS);
-      return this.#acknowledge(write, revision);
+      return this.acknowledge(write, revision);
     } catch (error) {
       planned?.cancel();
       if (!(error instanceof StorageError) || !OUTRUN.has(error.code)) throw translateStorageError(error, this.subject(at));
@@ -366,8 +376,8 @@ export class KindStore {
     }
   }
 
-  #acknowledge(write: OwnWrite, revision: number): Buffer {
-    if (revision > this.#acknowledged.revision) this.#acknowledged.revision = revision;
+  private acknowledge(write: OwnWrite, revision: number): Buffer {
+    if (revision > this.acknowledged.revision) this.acknowledged.revision = revision;
     return servedOnce(write.memo, write.bytes, revision);
   }
 
@@ -375,13 +385,13 @@ export class KindStore {
    * A small write that awaits the disk, as a Lease's new holder does, goes on while the disk is full: without it
    * nothing would lead.
    */
-  #changing(at: ObjectName, { current, previous, next, bytes }: Versions, { context, verb }: ChangeOptions): OwnWrite {
-    const write = this.#write(at, bytes, context, verb, current.bytes);
+  private changing(at: ObjectName, { current, previous, next, bytes }: Versions, { context, verb }: ChangeOptions): OwnWrite {
+    const write = this.write(at, bytes, context, verb, current.bytes);
     if (!this.kind.awaitsDisk?.(next, previous)) return write;
     return { ...write, awaitsDisk: true, urgent: write.urgent === true || write.bytes.length <= SMALL_BYTES };
   }
 
-  #write(at: ObjectName, bytes: Uint8Array, context: WriteContext, verb: string, replaces?: Uint8Array): OwnWrite {
+  private write(at: ObjectName, bytes: Uint8Array, context: WriteContext, verb: string, replaces?: Uint8Array): OwnWrite {
     const { kind, durability } = this.kind;
     if (!UNBOUNDED_VERBS.has(verb)) checkObjectBounds(this.kind, bytes, this.subject(at), replaces);
     const urgent = URGENT_VERBS.has(verb);

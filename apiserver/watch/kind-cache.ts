@@ -46,54 +46,54 @@ export class KindCache {
   readonly batcher: EventBatcher;
   readonly frames: SharedFrames;
   readonly touched: TouchIndex;
-  readonly #clock: BatchClock;
-  readonly #log: Logger | undefined;
-  readonly #observers = new Set<CacheObserver>();
-  readonly #waiters = new Set<Waiter>();
+  private readonly clock: BatchClock;
+  private readonly log: Logger | undefined;
+  private readonly observers = new Set<CacheObserver>();
+  private readonly waiters = new Set<Waiter>();
   /** Keys that were logged as they are now: every observer stumbles over the same object. */
-  readonly #passedOver = new Set<string>();
-  #table = new EntryTable();
-  #at = 0;
+  private readonly passedOver = new Set<string>();
+  private table = new EntryTable();
+  private at = 0;
 
   constructor(kind: Kind, options: KindCacheOptions = {}) {
     this.kind = kind;
-    this.#clock = options.clock ?? systemBatchClock;
-    this.#log = options.log;
+    this.clock = options.clock ?? systemBatchClock;
+    this.log = options.log;
     this.decoder = new EntryDecoder(kind);
-    this.frames = new SharedFrames(() => this.#clock.now());
+    this.frames = new SharedFrames(() => this.clock.now());
     this.ring = new EventRing({ ...ringBoundsOf(kind), ...options.bounds }, 0);
-    this.batcher = new EventBatcher(this.#clock);
+    this.batcher = new EventBatcher(this.clock);
     this.touched = new TouchIndex(this.ring, this.decoder);
   }
 
   get revision(): number {
-    return this.#at;
+    return this.at;
   }
 
   get size(): number {
-    return this.#table.size;
+    return this.table.size;
   }
 
   /** Bytes of the present objects. */
   get bytes(): number {
-    return this.#table.bytes;
+    return this.table.bytes;
   }
 
-  get #expires(): boolean {
+  private get expires(): boolean {
     return this.kind.expiresAfter !== undefined;
   }
 
   now(): number {
-    return this.#clock.now();
+    return this.clock.now();
   }
 
   get(key: string): Entry | undefined {
-    return this.#table.get(key);
+    return this.table.get(key);
   }
 
   /** The objects with a key prefix, behind `after`, in key order: a snapshot that later changes do not touch. */
   range(prefix: string, after?: string): readonly Entry[] {
-    return this.#table.range(prefix, after);
+    return this.table.range(prefix, after);
   }
 
   /** The same as it was at a revision that the feed has reached; undefined when the ring does not reach back so far. */
@@ -109,8 +109,8 @@ export class KindCache {
   /** Starts afresh from a list; watches from before it are expired. */
   reset(items: readonly StoredObject[], revision: number): void {
     const next = new EntryTable();
-    next.fill(items, this.#expires);
-    this.#replace(next, revision);
+    next.fill(items, this.expires);
+    this.replace(next, revision);
   }
 
   /**
@@ -121,61 +121,61 @@ export class KindCache {
     const next = new EntryTable();
     let revision = 0;
     for await (const page of pages) {
-      next.fill(page.items, this.#expires);
+      next.fill(page.items, this.expires);
       revision = page.revision;
     }
-    this.#replace(next, revision);
+    this.replace(next, revision);
     return revision;
   }
 
-  #replace(next: EntryTable, revision: number): void {
-    this.#table = next;
-    this.#passedOver.clear();
+  private replace(next: EntryTable, revision: number): void {
+    this.table = next;
+    this.passedOver.clear();
     this.frames.clear();
     this.ring.reset(revision);
-    for (const observer of this.#observers) this.#resetObserver(observer);
-    this.#at = 0;
+    for (const observer of this.observers) this.resetObserver(observer);
+    this.at = 0;
     this.advance(revision);
     this.batcher.request();
   }
 
   /** Applies one change. What the cache already shows is ignored. */
   apply(change: StorageEvent): void {
-    if (change.revision <= this.#at) return;
-    this.#passedOver.delete(change.key);
-    const previous = this.#table.get(change.key);
+    if (change.revision <= this.at) return;
+    this.passedOver.delete(change.key);
+    const previous = this.table.get(change.key);
     let event: CacheEvent;
-    const atMs = this.#clock.now();
+    const atMs = this.clock.now();
     if (change.type === 'put') {
-      const entry = this.#expires ? makeExpiringEntry(change) : makeEntry(change.key, change.bytes, change.revision, change.memo);
-      this.#table.set(entry);
+      const entry = this.expires ? makeExpiringEntry(change) : makeEntry(change.key, change.bytes, change.revision, change.memo);
+      this.table.set(entry);
       event = { type: previous ? 'MODIFIED' : 'ADDED', revision: change.revision, entry, previous, atMs };
     } else {
-      this.#table.delete(change.key);
+      this.table.delete(change.key);
       const entry = makeEntry(change.key, change.bytes, change.revision, change.memo);
       event = { type: 'DELETED', revision: change.revision, entry, previous, atMs };
     }
     this.ring.push(event);
     this.attempt(change.key, () => this.touched.note(event));
-    for (const observer of this.#observers) this.attempt(change.key, () => observer.event(event));
+    for (const observer of this.observers) this.attempt(change.key, () => observer.event(event));
     this.batcher.request();
   }
 
   /** Says that everything up to a revision was applied. */
   advance(revision: number): void {
-    if (revision <= this.#at) return;
-    this.#at = revision;
+    if (revision <= this.at) return;
+    this.at = revision;
     // A kind that rests would hold the events of its last storm for ever.
-    this.ring.trim(this.#clock.now());
+    this.ring.trim(this.clock.now());
     this.frames.forgetOld();
-    for (const waiter of this.#waiters) if (waiter.revision <= revision) waiter.done(true);
+    for (const waiter of this.waiters) if (waiter.revision <= revision) waiter.done(true);
   }
 
   /** Observes from now on, after a `reset` with the present entries. */
   observe(observer: CacheObserver): () => void {
-    this.#resetObserver(observer);
-    this.#observers.add(observer);
-    return () => this.#observers.delete(observer);
+    this.resetObserver(observer);
+    this.observers.add(observer);
+    return () => this.observers.delete(observer);
   }
 
   /**
@@ -186,30 +186,30 @@ export class KindCache {
     try {
       return look();
     } catch (error) {
-      if (!this.#passedOver.has(key)) this.#log?.error({ err: error, key }, 'cannot read a stored object: passing it over');
-      if (this.#passedOver.size < mostPassedOver && !key.endsWith('/')) this.#passedOver.add(key);
+      if (!this.passedOver.has(key)) this.log?.error({ err: error, key }, 'cannot read a stored object: passing it over');
+      if (this.passedOver.size < mostPassedOver && !key.endsWith('/')) this.passedOver.add(key);
       return undefined;
     }
   }
 
-  #resetObserver(observer: CacheObserver): void {
-    this.attempt(keyPrefixOf(this.kind), () => observer.reset(this.#table.values()));
+  private resetObserver(observer: CacheObserver): void {
+    this.attempt(keyPrefixOf(this.kind), () => observer.reset(this.table.values()));
   }
 
   /** Resolves with true once the cache shows a revision, with false when it does not in time. */
   reached(revision: number, timeoutMs: number): Promise<boolean> {
-    if (this.#at >= revision) return Promise.resolve(true);
+    if (this.at >= revision) return Promise.resolve(true);
     return new Promise((resolve) => {
       const waiter: Waiter = {
         revision,
         done: (reached) => {
           clearTimeout(timer);
-          this.#waiters.delete(waiter);
+          this.waiters.delete(waiter);
           resolve(reached);
         },
       };
       const timer = setTimeout(() => waiter.done(false), timeoutMs);
-      this.#waiters.add(waiter);
+      this.waiters.add(waiter);
     });
   }
 }
