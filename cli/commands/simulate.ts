@@ -27,21 +27,24 @@ export function registerSimulate(program: Command): void {
 }
 
 async function simulate(session: Session, flags: SimulateFlags): Promise<void> {
-  const pods: Pod[] = [];
+  const asked: Pod[] = [];
   const claims: PersistentVolumeClaim[] = [];
+  const ownClaims: PersistentVolumeClaim[] = [];
   await eachManifest(session, await readManifests(flags), async ({ kind, object }) => {
     const { metadata } = object;
     const named = { ...object, metadata: { ...metadata, namespace: metadata?.namespace || session.namespace } };
     const made = simulatedPods(kind, named);
     if (made) {
-      pods.push(...made.pods);
-      claims.push(...made.claims);
+      asked.push(...made.pods);
+      ownClaims.push(...made.claims);
     } else if (kind.kind === 'PersistentVolumeClaim') claims.push(named);
     else if (kind.kind === 'DaemonSet') {
       process.stderr.write(`daemonset "${metadata?.name}" is left out: it has a pod on each node that suits it\n`);
     }
   });
-  if (pods.length === 0) throw badRequest('the manifests hold no pods, nor workloads that have some');
+  if (asked.length === 0) throw badRequest('the manifests hold no pods, nor workloads that have some');
+  const toMake = await claimsToCome(session, ownClaims);
+  const pods = asked.map((pod) => withoutClaims(pod, toMake));
   const toCome = await claimsToCome(session, claims);
   const explained = await explain(session, pods, toCome);
   const { jsonText, simulationTable } = await import('../why/report.ts');
@@ -68,6 +71,17 @@ async function claimsToCome({ client }: Session, claims: readonly PersistentVolu
     }
   }
   return found;
+}
+
+/** Without the volumes of claims that are made for the pod alone, and so where it goes. */
+function withoutClaims(pod: Pod, toMake: ReadonlySet<string>): Pod {
+  const { metadata, spec } = pod;
+  if (awaited(pod, toMake).length === 0) return pod;
+  const volumes = spec?.volumes?.filter(({ volumeSource }) => {
+    const { claimName } = volumeSource?.persistentVolumeClaim ?? {};
+    return claimName === undefined || !toMake.has(`${metadata?.namespace}/${claimName}`);
+  });
+  return { ...pod, spec: { ...spec, ...(volumes && { volumes }) } };
 }
 
 /** The scheduler is asked about those pods of which it knows all that it needs to. */

@@ -1,5 +1,7 @@
-import type { CronJob, Job, PersistentVolumeClaim, Pod, StatefulSet } from '../../api/generated/types.ts';
+import type { CronJob, Job, PersistentVolumeClaim, Pod, PodTemplateSpec, StatefulSet } from '../../api/generated/types.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
+import { podOfTemplate } from '../../api/kinds/pod-template/pod-of-template.ts';
+import { newClaims, newPod } from '../../api/kinds/stateful-set/new-pod.ts';
 import { hasTemplate, templateOf } from '../workload/pod-spec.ts';
 
 /** What a simulation asks about for one manifest. */
@@ -19,25 +21,27 @@ const mostPods = 1_000;
 export function simulatedPods(kind: Kind, object: ApiObject): SimulatedPods | undefined {
   if (kind.kind === 'Pod') return { pods: [object as Pod], claims: [] };
   if (!hasTemplate(kind) || kind.kind === 'DaemonSet' || kind.kind === 'PodTemplate') return undefined;
-  const { name = '', namespace = '' } = object.metadata ?? {};
-  const { metadata = {}, spec = {} } = templateOf(kind, object as never) as Pod;
-  const templates = (kind.kind === 'StatefulSet' && (object as StatefulSet).spec?.volumeClaimTemplates) || [];
-  const first = kind.kind === 'StatefulSet' ? ((object as StatefulSet).spec?.ordinals?.start ?? 0) : 1;
-  const names = Array.from({ length: Math.min(countOf(kind, object), mostPods) }, (_, index) => `${name}-${first + index}`);
-  const claimName = (template: PersistentVolumeClaim, pod: string) => `${template.metadata?.name}-${pod}`;
-  const pods = names.map((pod): Pod => {
-    const own = templates.map((each) => ({
-      name: each.metadata?.name ?? '',
-      persistentVolumeClaim: { claimName: claimName(each, pod) },
-    }));
-    const others = (spec.volumes ?? []).filter((volume) => !own.some((each) => each.name === volume.name));
-    const volumes = [...own, ...others];
-    return { metadata: { ...metadata, namespace, name: pod }, spec: { ...spec, ...(volumes.length > 0 && { volumes }) } };
+  const template = templateOf(kind, object as never) as PodTemplateSpec;
+  const numbers = Array.from({ length: Math.min(countOf(kind, object), mostPods) }, (_, index) => index);
+  if (kind.kind === 'StatefulSet') return ofSet(object as StatefulSet, template, numbers);
+  const pods = numbers.map((number): Pod => {
+    const { metadata, spec } = withoutOwner(podOfTemplate(template, { kind, object }));
+    return { metadata: { ...metadata, name: `${object.metadata?.name}-${number + 1}` }, spec: spec ?? {} };
   });
-  const claims = names.flatMap((pod) =>
-    templates.map((each) => ({ ...each, metadata: { ...each.metadata, namespace, name: claimName(each, pod) } })),
-  );
-  return { pods, claims };
+  return { pods, claims: [] };
+}
+
+function ofSet(set: StatefulSet, template: PodTemplateSpec, numbers: readonly number[]): SimulatedPods {
+  const ordinals = numbers.map((number) => (set.spec?.ordinals?.start ?? 0) + number);
+  return {
+    pods: ordinals.map((ordinal) => withoutOwner(newPod(set, ordinal, { template, revision: '' }))),
+    claims: ordinals.flatMap((ordinal) => newClaims(set, ordinal)),
+  };
+}
+
+/** The workload of a manifest has no uid to refer to. */
+function withoutOwner({ metadata: { generateName: _, ownerReferences: __, ...metadata } = {}, spec }: Pod): Pod {
+  return { metadata, ...(spec && { spec }) };
 }
 
 /** How many pods a workload has at a time. */

@@ -1,7 +1,7 @@
 import type { ObjectMeta, OwnerReference, PersistentVolumeClaim, Pod, StatefulSet } from '../../api/generated/types.ts';
+import { statefulSetKind } from '../../api/kinds/stateful-set/new-pod.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { controllerReference } from '../../api/meta/owner.ts';
-import { statefulSetKind } from './new-pod.ts';
 
 const podKind = { apiVersion: 'v1', kind: 'Pod' };
 

@@ -1,6 +1,7 @@
 import { isAlreadyExists, isNotFound } from '../../api/errors/index.ts';
 import type { ControllerRevision, PersistentVolumeClaim, Pod, StatefulSet } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
+import { newPod, podName, statefulSetKind } from '../../api/kinds/stateful-set/new-pod.ts';
 import { objectKey } from '../../api/meta/key.ts';
 import { workloadLabels } from '../../api/meta/workload-names.ts';
 import { type Informer, type ResourceClient, type ResourceWrites, referenceTo } from '../../client/index.ts';
@@ -18,8 +19,7 @@ import { Revisions } from '../revisions/revisions.ts';
 import { rule, writeStatus } from '../rules.ts';
 import { ClaimWriter } from './claim-writer.ts';
 import { decideReplicas, isActing, type NewReplica, type SetPlan, type SetView } from './decide.ts';
-import { newPod, statefulSetKind } from './new-pod.ts';
-import { isOfRevision, isRunningAndReady, ordinalOf, podName, revisionOf } from './replicas.ts';
+import { isOfRevision, isRunningAndReady, ordinalOf, revisionOf } from './replicas.ts';
 import { computeStatus } from './status.ts';
 
 const unshownRetryMs = 100;

@@ -1,8 +1,8 @@
 import type { ControllerRevision, OwnerReference, PersistentVolumeClaim, Pod, StatefulSet } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
+import { claimNames, identityLabels, newClaims, podName } from '../../api/kinds/stateful-set/new-pod.ts';
 import { decideClaimOwners, goesWithEarlierPod, hasConflict } from './claim-owners.ts';
-import { claimNames, identityLabels, newClaims } from './new-pod.ts';
-import { isLeaving, isOfRevision, isRunningAndReady, isServing, ordinalOf, podName, type Wishes, wishesOf } from './replicas.ts';
+import { isLeaving, isOfRevision, isRunningAndReady, isServing, ordinalOf, type Wishes, wishesOf } from './replicas.ts';
 
 /** What is decided on. */
 export interface SetView {

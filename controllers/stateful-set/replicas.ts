@@ -5,8 +5,6 @@ import { workloadLabels } from '../../api/meta/workload-names.ts';
 import { isAvailable } from '../owned-pods/availability.ts';
 import { nameOfRevision } from '../revisions/history.ts';
 
-export const podName = ({ metadata }: StatefulSet, ordinal: number): string => `${metadata?.name}-${ordinal}`;
-
 /** The ordinal in a pod's name; undefined for a pod that is none of the set's. */
 export function ordinalOf({ metadata }: StatefulSet, pod: Pod): number | undefined {
   const prefix = `${metadata?.name}-`;

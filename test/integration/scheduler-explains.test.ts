@@ -255,6 +255,17 @@ describe('the command line', () => {
     expect([code, err]).toEqual([0, '']);
   });
 
+  it('simulate says where the pods of a StatefulSet would go whose claims it makes', async () => {
+    const file = join(cli.folder, 'set.yaml');
+    const template = '{metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}';
+    const claims = '[{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]';
+    const spec = `{selector: {matchLabels: {a: b}}, template: ${template}, volumeClaimTemplates: ${claims}}`;
+    await writeFile(file, `apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec: ${spec}\n`);
+    const { code, out, err } = await cli.berth('simulate', '-f', file);
+    expect(out).toMatch(/^default +db-0 +\w+ +\d of 3 nodes fit$/m);
+    expect([code, err]).toEqual([0, '']);
+  });
+
   it('simulate says that it cannot know where a claim of the same manifest will have its volume, and goes on with the other pods', async () => {
     const file = join(cli.folder, 'claim.yaml');
     const volumes = '[{name: v, persistentVolumeClaim: {claimName: data}}]';

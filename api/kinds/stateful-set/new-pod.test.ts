@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { statefulSetOf } from '../../test/builders/stateful-set.ts';
+import { statefulSetOf } from '../../../test/builders/stateful-set.ts';
 import { newClaims, newPod } from './new-pod.ts';
 
 const template = {

@@ -1,10 +1,11 @@
-import type { PersistentVolumeClaim, Pod, PodTemplateSpec, StatefulSet, Volume } from '../../api/generated/types.ts';
-import { podOfTemplate } from '../../api/kinds/pod-template/pod-of-template.ts';
-import { controllerReference } from '../../api/meta/owner.ts';
-import { workloadLabels } from '../../api/meta/workload-names.ts';
-import { podName } from './replicas.ts';
+import type { PersistentVolumeClaim, Pod, PodTemplateSpec, StatefulSet, Volume } from '../../generated/types.ts';
+import { controllerReference } from '../../meta/owner.ts';
+import { workloadLabels } from '../../meta/workload-names.ts';
+import { podOfTemplate } from '../pod-template/pod-of-template.ts';
 
 export const statefulSetKind = { apiVersion: 'apps/v1', kind: 'StatefulSet' };
+
+export const podName = ({ metadata }: StatefulSet, ordinal: number): string => `${metadata?.name}-${ordinal}`;
 
 /** The labels that say which of the set's pods one is. */
 export function identityLabels(set: StatefulSet, ordinal: number): Record<string, string> {
