@@ -1,5 +1,7 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '../../client/index.ts';
 import { type Outcome, run } from '../e2e/installation.ts';
@@ -24,6 +26,8 @@ export interface Cluster {
   berth(host: string, ...args: readonly string[]): Promise<Outcome>;
   /** Runs any command on a host; never throws on a bad exit code. */
   exec(host: string, ...args: readonly string[]): Promise<Outcome>;
+  /** Starts a command on a host that the test ends by its standard input; what it says on stderr is the test's. */
+  start(host: string, ...args: readonly string[]): ChildProcessByStdio<Writable, Readable, null>;
   /** Lets another agent join, beside that of the host, under a name and with a data directory of its own. */
   joinBeside(host: string, nodeName: string): Promise<void>;
   /** Ends such an agent. */
@@ -53,8 +57,8 @@ export async function createClusterWith({ count, serverFlags = [], links = 1 }: 
   // Each has a set of its own: hosts of one link are not those of two.
   const set = links === 2 ? 7 : 8;
   const address = `10.117.${set}.1`;
-  const cluster = (...args: readonly string[]) =>
-    run('env', [`BERTH_CLUSTER=${set}`, `BERTH_CLUSTER_DIR=${disks}`, join(tree, 'hack/cluster'), ...args], '');
+  const command = [`BERTH_CLUSTER=${set}`, `BERTH_CLUSTER_DIR=${disks}`, join(tree, 'hack/cluster')];
+  const cluster = (...args: readonly string[]) => run('env', [...command, ...args], '');
   const must = async (outcome: Promise<Outcome>): Promise<string> => {
     const { code, stdout, stderr } = await outcome;
     if (code !== 0) throw new Error(`it ended with ${code}: ${stderr || stdout}`);
@@ -63,14 +67,14 @@ export async function createClusterWith({ count, serverFlags = [], links = 1 }: 
   const berth = (host: string, ...args: readonly string[]) => cluster('exec', host, join(tree, 'bin/berth'), ...args);
   const folderOf = (nodeName: string): string => `/var/lib/berth/${nodeName}`;
   await must(cluster('down'));
-  const line = await start().catch(async (error: unknown) => {
+  const line = await found().catch(async (error: unknown) => {
     await cluster('down');
     throw error;
   });
   const client = await connectAdmin(join(disks, `${set}/h1/berth`), `${address}:7443`);
 
   /** Returns the words of the line that a host joins with. Each host has a configuration of its own. */
-  async function start(): Promise<string[]> {
+  async function found(): Promise<string[]> {
     await must(cluster('up', String(count), '--links', String(links)));
     await must(berth('h1', 'up', '--detach', '--advertise', address, ...serverFlags));
     const [, ...words] = (await must(berth('h1', 'token', 'create'))).trim().split(' ');
@@ -83,6 +87,7 @@ export async function createClusterWith({ count, serverFlags = [], links = 1 }: 
     client,
     berth,
     exec: (host, ...args) => cluster('exec', host, ...args),
+    start: (host, ...args) => spawn('env', [...command, 'exec', host, ...args], { stdio: ['pipe', 'pipe', 'inherit'] }),
     hack: async (verb, host) => void (await must(cluster(verb, host))),
     router: async (script) => void (await must(cluster('exec', 'router', 'sh', '-ec', script))),
     async joinBeside(host, nodeName) {

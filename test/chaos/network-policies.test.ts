@@ -5,6 +5,7 @@ import { eventually } from '../e2e/installation.ts';
 import { allows, type End } from '../fakes/policy-oracle.ts';
 import { type Cluster, createCluster } from './cluster.ts';
 import { image } from './pod-churn.ts';
+import { createPodDialer, type PodDialer } from './pod-dialer.ts';
 
 // The cases of Kubernetes' own tests of network policies, from their description: pods a, b and c in the namespaces x,
 // y and z on two hosts try all connections to each other, and each answer has to be what the policies say.
@@ -19,7 +20,7 @@ const hostOf = (pod: string): Host => (all.indexOf(pod) % 2 === 0 ? 'h1' : 'h2')
 let cluster: Cluster;
 /** By "x/a". */
 const ends = new Map<string, End>();
-const containers = new Map<string, string>();
+const dialers = new Map<string, PodDialer>();
 const policies = new Map<string, NetworkPolicy>();
 
 const must = async (host: Host, script: string): Promise<string> => {
@@ -57,31 +58,25 @@ async function startPod(pod: Pod, patienceMs = 60_000): Promise<string> {
   );
 }
 
-/** The container of a pod that its program runs in. */
-async function containerOf(host: Host, namespace: string, name: string): Promise<string> {
+/** A process that dials from a pod. */
+async function dialerIn(host: Host, namespace: string, name: string): Promise<PodDialer> {
   const filters = [`pod.namespace=${namespace}`, `pod.name=${name}`, 'container.name=main'].map(
     (label) => `--filter label=io.berth.${label}`,
   );
-  return (await must(host, `docker ps -q --no-trunc ${filters.join(' ')}`)).trim();
+  const pid = await must(host, `docker inspect --format '{{.State.Pid}}' $(docker ps -q ${filters.join(' ')})`);
+  return createPodDialer(cluster, host, pid.trim());
 }
 
 /** "x/a>y/b:80" of all connections that succeed. All are tried at once, once each. */
 async function connected(): Promise<Set<string>> {
-  const targets = [...ends].flatMap(([to, { address }]) => ports.map((port) => `${to}=${address}:${port}`));
-  const tries = targets.map((target) => {
-    const [to, place] = target.split('=');
-    return `(timeout 2 wget -qO- http://${place}/index.html >/dev/null 2>&1 && echo "${to}:${place?.split(':')[1]}") &`;
-  });
-  const outputs = await Promise.all(
-    (['h1', 'h2'] as const).map((host) => {
-      const here = [...containers].filter(([pod]) => hostOf(pod) === host);
-      const each = here.map(
-        ([pod, id]) => `docker exec -i ${id} sh <<'END' | sed 's#^#${pod}>#' &\n${tries.join('\n')}\nwait\nEND`,
-      );
-      return must(host, `${each.join('\n')}\nwait`);
-    }),
+  const places = new Map<string, string>();
+  for (const [to, { address }] of ends) for (const port of ports) places.set(`${address}:${port}`, `${to}:${port}`);
+  const open = await Promise.all(
+    [...dialers].map(async ([from, dialer]) =>
+      (await dialer.dial([...places.keys()])).map((place) => `${from}>${places.get(place)}`),
+    ),
   );
-  return new Set(outputs.join('\n').split('\n').filter(Boolean));
+  return new Set(open.flat());
 }
 
 function expected(): Set<string> {
@@ -152,11 +147,12 @@ beforeAll(async () => {
       const named = ports.map((containerPort) => ({ name: `serve-${containerPort}`, protocol: 'TCP', containerPort }));
       const namespaceLabels = { ns: namespace, 'kubernetes.io/metadata.name': namespace };
       ends.set(pod, { address, pod: { namespace, labels: { pod: name }, namespaceLabels, ports: named } });
-      containers.set(pod, await containerOf(hostOf(pod), namespace, name));
+      dialers.set(pod, await dialerIn(hostOf(pod), namespace, name));
     }),
   );
 });
 afterAll(async () => {
+  for (const dialer of dialers.values()) dialer.close();
   await cluster?.close();
 });
 
@@ -301,19 +297,25 @@ describe('a default deny', () => {
     const names = ['new-0', 'new-1', 'new-2'];
     const pods = names.map((name) => podOf('z', name, 'h1'));
     for (const pod of pods) pod.spec!.containers![0]!.command = ['sh', '-c', first];
-    // Tries to come in from before the pods have their links, on every address that they may get.
-    const range = '10.42.0';
-    const tries = `round() { for i in $(seq 2 40); do
-      (timeout 1 wget -qO- http://${range}.$i/index.html >/dev/null 2>&1 && echo "${range}.$i") & done; wait; }
-      until [ -e /tmp/enough ]; do round; done; round`;
-    const attempts = must('h2', `docker exec -i ${containers.get('x/b')} timeout 120 sh <<'END'\n${tries}\nEND`);
-    const addresses = await Promise.all(pods.map((pod) => startPod(pod)));
-    // One whole round more.
-    await must('h2', `docker exec ${containers.get('x/b')} touch /tmp/enough`);
-    const reached = new Set((await attempts).split('\n'));
-    for (const address of addresses) expect(reached).not.toContain(address);
+    // Tries to come in from before the pods have their links, on every address that they may get, to one whole round
+    // after they are ready.
+    const places = Array.from({ length: 39 }, (_, index) => `10.42.0.${index + 2}:80`);
+    let isReady = false;
+    const attempts = (async () => {
+      const reached = new Set<string>();
+      for (let isLast = false; !isLast; ) {
+        isLast = isReady;
+        for (const place of await dialers.get('x/b')!.dial(places, 500)) reached.add(place);
+      }
+      return reached;
+    })();
+    const addresses = await Promise.all(pods.map((pod) => startPod(pod))).finally(() => {
+      isReady = true;
+    });
+    const reached = await attempts;
+    for (const address of addresses) expect(reached).not.toContain(`${address}:80`);
     // The same way leads to pods that are open.
-    expect(reached).toContain(addressOf('x/a'));
+    expect(reached).toContain(`${addressOf('x/a')}:80`);
     for (const name of names) {
       expect((await cluster.berth('h1', 'logs', '-n', 'z', name)).stdout).not.toContain('got out');
       await cluster.client.pods.delete({ namespace: 'z', name }, { gracePeriodSeconds: 0 });
