@@ -9,6 +9,7 @@ import { image, namespace } from './pod-churn.ts';
 // again.
 let cluster: Cluster;
 
+const forwarding = '/proc/sys/net/ipv4/ip_forward';
 const check = (...args: string[]) => cluster.berth('h1', 'net', 'check', ...args);
 const must = async (host: string, script: string): Promise<void> => {
   const { code, stderr } = await cluster.exec(host, 'sh', '-ec', script);
@@ -66,9 +67,10 @@ describe('berth net check', () => {
   it.each([
     [
       'a machine that forwards nothing any more',
-      'echo 0 > /proc/sys/net/ipv4/ip_forward',
+      // Read-only: the agent would turn it on again within 2 s, often before the check has read it.
+      `echo 0 > ${forwarding}; echo 0 > /tmp/off; mount --bind /tmp/off ${forwarding}; mount -o remount,bind,ro ${forwarding}`,
       /h2: the machine forwards no packets/,
-      'echo 1 > /proc/sys/net/ipv4/ip_forward',
+      `umount ${forwarding}; echo 1 > ${forwarding}; rm /tmp/off`,
     ],
     [
       'a firewall that lets no queries in',
