@@ -41,7 +41,8 @@ const messages = async (pod: string) =>
 const told = (pod: string, text: string) =>
   eventually(`an event of ${pod} says ${text}`, async () => (await messages(pod)).find((line) => line.includes(text)));
 const exec = (text: string) => ({ exec: { command: ['sh', '-c', text] } });
-const fast = { periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 1 };
+/** Where the time-out is not what is tested: some thirty pods that start at once leave little for a probe's process. */
+const fast = { periodSeconds: 1, timeoutSeconds: 30, failureThreshold: 1 };
 
 const volumeMounts = [{ name: 'host', mountPath: '/host' }];
 const withHost = (name: string, containers: readonly object[], spec: object = {}) =>
@@ -138,7 +139,7 @@ function probed(secure: object, grpcPort: number): object[] {
 /** Each notes when it is looked at. */
 function timed(): object[] {
   const note = 'date +%s >> /host/timed';
-  const slowly = { ...exec('echo begins >> /host/laps; sleep 2; echo ends >> /host/laps'), ...fast, timeoutSeconds: 30 };
+  const slowly = { ...exec('echo begins >> /host/laps; sleep 2; echo ends >> /host/laps'), ...fast };
   return [
     withHost('timed', [
       script(`${note}; ${stay}`, {
@@ -420,7 +421,8 @@ describe('hooks', () => {
     const seconds = (Date.now() - since) / 1000;
     expect(read('overlong')).toBe('stops\nterm\n');
     expect(seconds).toBeGreaterThan(3.5);
-    expect(seconds).toBeLessThan(20);
+    // The hook would take 100.
+    expect(seconds).toBeLessThan(60);
   });
 
   it('that fail say so: after postStart the container ends, before the end nothing is held up', async () => {
