@@ -1,5 +1,6 @@
 import { duplicate, invalidValue, notSupported, required } from '../errors/violations.ts';
 import type { MutatingWebhook, ServiceReference, ValidatingWebhook, WebhookClientConfig } from '../generated/types.ts';
+import { hasCertificate } from '../meta/authority.ts';
 import { labelNameError, subdomainNameError } from '../meta/names.ts';
 import { checkMatchConditions, checkRuleWithOperations } from './admission-rules.ts';
 import { checkOneOf, checkPort, checkRange, checkRequired, checkRule, type Violations } from './checks.ts';
@@ -9,7 +10,6 @@ import { checkFailurePolicy, checkSelection, defaultSelection } from './match-re
 type Webhook = MutatingWebhook | ValidatingWebhook;
 
 const SIDE_EFFECTS = ['None', 'NoneOnDryRun'];
-const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 /** The version of AdmissionReview that the server speaks. */
 const REVIEW_VERSION = 'v1';
 
@@ -71,7 +71,7 @@ export function checkClientConfig(out: Violations, at: string, { url, service, c
   if (service) checkService(out, `${at}.service`, service);
   // Manifests that a program fills in later say a line break.
   const authorities = Buffer.from(caBundle ?? []).toString('latin1');
-  if (authorities.trim() !== '' && !PEM.test(authorities))
+  if (authorities.trim() !== '' && !hasCertificate(authorities))
     out.push(invalidValue(`${at}.caBundle`, `${authorities.length} bytes`, 'must be certificates as PEM, encoded as base64'));
 }
 

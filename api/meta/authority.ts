@@ -5,6 +5,15 @@ export function splitCertificates(text: string): string[] {
   return (text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []).map((each) => `${each}\n`);
 }
 
+const BEGIN = '-----BEGIN CERTIFICATE-----';
+const END = '-----END CERTIFICATE-----';
+
+/** Whether a text has the frame of a certificate in PEM, with something in it. In linear time. */
+export function hasCertificate(text: string): boolean {
+  const begin = text.indexOf(BEGIN);
+  return begin >= 0 && text.lastIndexOf(END) > begin + BEGIN.length;
+}
+
 /** Whether two PEM texts have a certificate in common: while a new authority takes over there are two. */
 export function shareCertificate(one: string, other: string): boolean {
   const known = splitCertificates(other);

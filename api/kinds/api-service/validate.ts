@@ -1,6 +1,7 @@
 import type { FieldViolation } from '../../errors/api-error.ts';
 import { invalidValue, notSupported, required } from '../../errors/violations.ts';
 import type { APIService, APIServiceSpec } from '../../generated/types.ts';
+import { hasCertificate } from '../../meta/authority.ts';
 import { subdomainNameError } from '../../meta/names.ts';
 import { checkPort, checkRequired, checkRule, type Violations } from '../checks.ts';
 import { apiServiceName } from './meaning.ts';
@@ -9,7 +10,6 @@ const mostGroupPriority = 20_000;
 const mostVersionPriority = 1_000;
 const versionForm = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 const mostVersionLength = 63;
-const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 
 /** Kubernetes' rules. */
 export function validateApiService({ metadata, spec = {} }: APIService): FieldViolation[] {
@@ -58,7 +58,7 @@ function checkRemote(out: Violations, spec: APIServiceSpec): void {
     out.push(invalidValue('spec.insecureSkipTLSVerify', true, 'may not be true if caBundle is present'));
   // Manifests that a program fills in later say a line break.
   const authorities = Buffer.from(spec.caBundle ?? []).toString('latin1');
-  if (authorities.trim() !== '' && !PEM.test(authorities))
+  if (authorities.trim() !== '' && !hasCertificate(authorities))
     out.push(invalidValue('spec.caBundle', `${bytesOf(spec)} bytes`, 'must be certificates as PEM, encoded as base64'));
 }
 
