@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
+import { IncomingMessage, request, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import { type AddressInfo, connect } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type AddressInfo, connect, createServer as createRawServer, Socket } from 'node:net';
+import { type Duplex, PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { ApiError, callCancelled } from '../../api/errors/index.ts';
 import { forwardRequest } from '../http/proxy/forward-request.ts';
@@ -87,4 +87,47 @@ it('ends a request at its time limit, while its connection is still being opened
   expect(fails).toHaveLength(1);
   const error = (await ended) as ApiError;
   expect([error instanceof ApiError, error.code]).toEqual([true, 'DEADLINE_EXCEEDED']);
+});
+
+/** What a client gets of an answer that a server writes as it stands. */
+async function passedOn(answer: string, httpVersionMajor: number) {
+  const dial = async () => {
+    const { port } = backend.address() as AddressInfo;
+    return connect(port, '127.0.0.1');
+  };
+  const backend = createRawServer((socket) =>
+    socket
+      .on('error', () => {})
+      .resume()
+      .end(answer, 'latin1'),
+  );
+  await once(backend.listen(0, '127.0.0.1'), 'listening');
+  const target: ProxyTarget = { scheme: 'http', host: 'x', endpoint: 'x', dial };
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
+  const written = new PassThrough();
+  response.assignSocket(written as unknown as Socket);
+  const request = { method: 'GET', headers: {}, socket: {}, httpVersionMajor };
+  const context = { signal: new AbortController().signal, isCancelled: false };
+  const way = { request, response, upgrade: undefined, context } as unknown as StreamWay;
+  try {
+    await forwardRequest({ target, prefix: '', path: '/', search: '' }, way);
+    return (written.read() as Buffer).toString('latin1');
+  } finally {
+    backend.close();
+  }
+}
+
+it('passes on an answer without its status text where that has control characters', async () => {
+  const headers = 'content-length: 2\r\nconnection: close\r\n\r\nok';
+  expect(await passedOn(`HTTP/1.1 200 a\x01b\r\n${headers}`, 1)).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+  expect(await passedOn(`HTTP/1.1 200 Fine\r\n${headers}`, 1)).toMatch(/^HTTP\/1.1 200 Fine\r\n/);
+});
+
+it('says which status a server answered that HTTP/2 does not have', async () => {
+  const answer = 'HTTP/1.1 999 x\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok';
+  expect(await passedOn(answer, 1)).toMatch(/^HTTP\/1.1 999 x\r\n/);
+  await expect(passedOn(answer, 2)).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: 'error trying to reach service: it answered with the status 999',
+  });
 });

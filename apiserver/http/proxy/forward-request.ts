@@ -180,10 +180,12 @@ async function sendPieces(
   { request, response }: StreamWay,
 ): Promise<void> {
   const { statusCode = 0, statusMessage } = message;
-  if (statusCode < 200) throw unavailable(`error trying to reach service: it answered with the status ${statusCode}`);
+  const isHttp1 = request.httpVersionMajor === 1;
+  if (statusCode < 200 || statusCode > (isHttp1 ? MOST_STATUS : MOST_HTTP2_STATUS))
+    throw unavailable(`error trying to reach service: it answered with the status ${statusCode}`);
   response.statusCode = statusCode;
   // HTTP/2 has none.
-  if (request.httpVersionMajor === 1 && statusMessage) response.statusMessage = statusMessage;
+  if (isHttp1 && statusMessage && STATUS_TEXT.test(statusMessage)) response.statusMessage = statusMessage;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.flushHeaders();
   // The door listens for its end, and a pipeline several times.
@@ -192,6 +194,10 @@ async function sendPieces(
 }
 
 const MOST_LISTENERS = 30;
+/** What Node sends of both: others are an error of its caller. */
+const MOST_STATUS = 999;
+const MOST_HTTP2_STATUS = 599;
+const STATUS_TEXT = /^[\t\x20-\x7e\x80-\xff]+$/;
 
 const decoders = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate } as const;
 
