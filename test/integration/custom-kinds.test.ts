@@ -185,6 +185,18 @@ describe('objects of a custom kind', () => {
     await objects.delete(kind, at('ssa'));
   });
 
+  it('have defaults that no applier owns, whether its apply makes the object or changes it', async () => {
+    const { objects } = server.client;
+    const spec = { cronSpec: '@daily' };
+    const [ada, bob] = ['ada', 'bob'].map((fieldManager) => ({ fieldManager, namespace: 'default' }));
+    const made = await objects.apply(kind, { ...cronTab('filled'), spec }, ada);
+    expect(made.spec).toEqual({ cronSpec: '@daily', replicas: 1 });
+    expect(JSON.stringify(made.metadata)).not.toContain('f:replicas');
+    const changed = await objects.apply(kind, { ...cronTab('filled'), spec: { replicas: 2 } }, bob);
+    expect(changed.spec).toEqual({ cronSpec: '@daily', replicas: 2 });
+    await objects.delete(kind, at('filled'));
+  });
+
   it('are merged item by item by a server-side apply, which other writers take items from', async () => {
     const { objects } = server.client;
     const spec = (steps: JsonObject[]) => ({ cronSpec: '@daily', steps });

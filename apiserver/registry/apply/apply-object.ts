@@ -17,6 +17,7 @@ import { typeOfMessage } from '../../../api/codec/message-type.ts';
 import { badRequest, conflict, invalid, isAlreadyExists, isNotFound, notFound } from '../../../api/errors/index.ts';
 import { invalidSize } from '../../../api/errors/violations.ts';
 import type { ManagedFieldsEntry, Timestamp } from '../../../api/generated/types.ts';
+import { isCustom } from '../../../api/kinds/custom/custom-kind.ts';
 import type { Kind } from '../../../api/kinds/kind.ts';
 import { SCALE, scaleKind } from '../../../api/kinds/scale.ts';
 import { equalValues } from '../../../api/meta/equal.ts';
@@ -25,6 +26,7 @@ import type { JsonObject } from '../../../api/meta/merge-patch.ts';
 import { secondsTimestamp, toRfc3339 } from '../../../api/meta/time.ts';
 import type { Admission } from '../../admission/admission.ts';
 import type { AnyObject } from '../any-object.ts';
+import { cloneObject } from '../clone-object.ts';
 import { createFrom } from '../create.ts';
 import { checkJsonElements, mostElements } from '../kind-bounds.ts';
 import type { KindStore, ObjectName } from '../kind-store.ts';
@@ -224,7 +226,8 @@ async function createByApply(apply: Apply, admission: Admission, context: ApplyC
     return [{ ...messageFromJson<ManagedFieldsEntry>(ENTRY, { ...entry, fieldsV1 }), time }];
   };
   const take = (): AnyObject => {
-    const object = fromJson<AnyObject>(store.kind, document);
+    // Custom objects are the JSON itself: their defaults would count as fields of the configuration.
+    const object = fromJson<AnyObject>(store.kind, isCustom(store.kind) ? cloneObject(document) : document);
     context.authorizeCreation(object);
     return object;
   };
