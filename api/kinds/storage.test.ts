@@ -88,6 +88,11 @@ describe('a PersistentVolumeClaim', () => {
     ]);
   });
 
+  it('tells everything at once that may not change', () => {
+    const wider = claim('c').size('2Gi').modes('ReadWriteMany').build();
+    expect(changed(wider).sort()).toEqual(['spec.accessModes[0]', 'spec.resources.requests.storage']);
+  });
+
   it('shows what its volume gives it only when it has one', () => {
     const shown = (made: PersistentVolumeClaim) => persistentVolumeClaim.columns.slice(1, 5).map(({ cell }) => cell(made, now));
     expect(shown(claim('c').build())).toEqual(['Pending', '', '', '']);

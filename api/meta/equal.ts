@@ -17,6 +17,15 @@ export function firstDifference(a: unknown, b: unknown): string | undefined {
   return differenceOfObjects(a as Record<string, unknown>, b as Record<string, unknown>);
 }
 
+/** The path of the first difference in each member of two objects, in the order of their members. */
+export function differencesByMember(a: object, b: object): string[] {
+  const [one, other] = [a, b] as [Record<string, unknown>, Record<string, unknown>];
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((name) => {
+    const inner = firstDifference(one[name], other[name]);
+    return inner === undefined ? [] : [`.${name}${inner}`];
+  });
+}
+
 function differenceOfLists(a: readonly unknown[], b: readonly unknown[]): string | undefined {
   if (a.length !== b.length) return '';
   for (let i = 0; i < a.length; i++) {

@@ -1,7 +1,7 @@
 import type { FieldViolation } from '../../errors/api-error.ts';
 import { forbidden, invalidValue, required } from '../../errors/violations.ts';
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../generated/types.ts';
-import { firstDifference } from '../../meta/equal.ts';
+import { differencesByMember } from '../../meta/equal.ts';
 import { annotations } from '../../meta/well-known.ts';
 import { checkOneOf, type Violations } from '../checks.ts';
 import { checkFieldSupport, lazyFieldSupport } from '../field-support.ts';
@@ -39,12 +39,13 @@ export function validatePersistentVolumeClaimUpdate(
   const allowed: PersistentVolumeClaimSpec = { ...was, volumeMode: now.volumeMode };
   if (!was.volumeName) allowed.volumeName = now.volumeName;
   if (mayGetClass(next, previous)) allowed.storageClassName = now.storageClassName;
-  const difference = firstDifference(now, allowed);
-  if (difference === undefined) return out;
-  const grows = difference.startsWith('.resources');
-  const why = grows ? 'the volumes of claims are not made larger; claim a larger volume' : CHANGEABLE;
-  // A quantity is a text in a message of its own; its field is the quantity.
-  return [...out, forbidden(`spec${difference.replace(/\.string$/, '')}`, why)];
+  for (const difference of differencesByMember(now, allowed)) {
+    const grows = difference.startsWith('.resources');
+    const why = grows ? 'the volumes of claims are not made larger; claim a larger volume' : CHANGEABLE;
+    // A quantity is a text in a message of its own; its field is the quantity.
+    out.push(forbidden(`spec${difference.replace(/\.string$/, '')}`, why));
+  }
+  return out;
 }
 
 function mayGetClass(next: PersistentVolumeClaim, previous: PersistentVolumeClaim): boolean {

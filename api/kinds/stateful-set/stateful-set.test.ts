@@ -156,6 +156,12 @@ describe('an update', () => {
     ],
     ['how many claims there are', { volumeClaimTemplates: [claim('data'), claim('logs')] }, 'spec.volumeClaimTemplates'],
   ])('may not change %s', (_title, spec, field) => expect(refused(spec)).toEqual([`${field}: ${sentence}`]));
+
+  it('tells everything at once that may not change', () => {
+    const spec = { serviceName: 'other', podManagementPolicy: 'Parallel', volumeClaimTemplates: [] };
+    const fields = refused(spec).map((each) => each.split(':')[0]);
+    expect(fields.sort()).toEqual(['spec.podManagementPolicy', 'spec.serviceName', 'spec.volumeClaimTemplates']);
+  });
 });
 
 describe('the claims in JSON form', () => {

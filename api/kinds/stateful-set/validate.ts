@@ -2,7 +2,7 @@ import { canonicalMessage } from '../../codec/canonical.ts';
 import type { FieldViolation } from '../../errors/api-error.ts';
 import { duplicate, forbidden, invalidValue, notSupported, required } from '../../errors/violations.ts';
 import type { PersistentVolumeClaim, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy } from '../../generated/types.ts';
-import { firstDifference } from '../../meta/equal.ts';
+import { differencesByMember } from '../../meta/equal.ts';
 import { labelNameError } from '../../meta/names.ts';
 import { checkOneOf, checkRange, checkRequired, checkRule, type Violations } from '../checks.ts';
 import { checkIntOrPercent, isNothing } from '../int-or-percent.ts';
@@ -73,9 +73,9 @@ const UNCHANGEABLE = `updates to statefulset spec for fields other than ${LIST.s
 
 /** What the names of the pods and their claims follow from stays. */
 export function validateStatefulSetUpdate(next: StatefulSet, previous: StatefulSet): FieldViolation[] {
-  const difference = firstDifference(lastingPart(next), lastingPart(previous));
+  const differences = differencesByMember(lastingPart(next), lastingPart(previous));
   // A quantity is a text in a message of its own; its field is the quantity.
-  return difference === undefined ? [] : [forbidden(`spec${difference.replace(/\.string$/, '')}`, UNCHANGEABLE)];
+  return differences.map((difference) => forbidden(`spec${difference.replace(/\.string$/, '')}`, UNCHANGEABLE));
 }
 
 function lastingPart({ spec = {} }: StatefulSet): StatefulSetSpec {
