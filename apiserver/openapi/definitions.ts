@@ -84,6 +84,15 @@ function listRules(field: Field): Schema {
   };
 }
 
+/** How a message merges in a strategic patch: clients that compute one keep to it. */
+function withPatchRule(schema: Schema, { options = {} }: Field, version: OpenApiVersion): Schema {
+  const strategy = options['(berth.meta.v1.patch)'];
+  if (typeof strategy !== 'string') return schema;
+  // Beside a bare reference, version 3 says nothing.
+  const isBare = version === 3 && schema.$ref !== undefined;
+  return { ...(isBare ? { allOf: [schema] } : schema), 'x-kubernetes-patch-strategy': strategy };
+}
+
 /** What is said of a field; that the client writes it is true of nearly all, and `kubectl explain` says it of none. */
 function described(comment: string | undefined): string | undefined {
   return comment?.replace(/ Written by the client\.$/, '');
@@ -173,7 +182,7 @@ export class DefinitionMaker {
         ...(isAtomicField(field) && { 'x-kubernetes-map-type': 'atomic' }),
       };
     if (field.repeated) return { ...said, type: 'array', items: this.#single(field, uses), ...listRules(field) };
-    return this.#single(field, uses, description);
+    return withPatchRule(this.#single(field, uses, description), field, this.#version);
   }
 
   #single(field: Field, uses: Set<string>, description?: string): Schema {

@@ -38,6 +38,21 @@ describe('the definition of a message', () => {
     });
   });
 
+  it.each([
+    ['berth.apps.v1.DeploymentSpec', 'strategy', 'retainKeys'],
+    ['berth.policy.v1.PodDisruptionBudgetSpec', 'selector', 'replace'],
+  ])('says how the message in a field merges: %s.%s by %s', (message, field, strategy) => {
+    const mark = { 'x-kubernetes-patch-strategy': strategy };
+    for (const comments of [{}, allComments]) {
+      const [older, newer] = ([2, 3] as const).map((version) => {
+        const { properties } = new DefinitionMaker(version, comments).ofMessage(message).schema;
+        return (properties as Schema)[field];
+      });
+      expect(older).toMatchObject({ $ref: expect.any(String), ...mark });
+      expect(newer).toMatchObject({ allOf: [{ $ref: expect.any(String) }], ...mark });
+    }
+  });
+
   it('shows the fields of inlined messages as its own', () => {
     expect(v2.ofMessage('berth.core.v1.Volume').schema.properties).toHaveProperty('configMap');
     expect(v2.ofMessage('berth.core.v1.EphemeralContainer').schema.properties).toHaveProperty('image');
