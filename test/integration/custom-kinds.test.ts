@@ -188,11 +188,11 @@ describe('objects of a custom kind', () => {
   it('have defaults that no applier owns, whether its apply makes the object or changes it', async () => {
     const { objects } = server.client;
     const spec = { cronSpec: '@daily' };
-    const [ada, bob] = ['ada', 'bob'].map((fieldManager) => ({ fieldManager, namespace: 'default' }));
-    const made = await objects.apply(kind, { ...cronTab('filled'), spec }, ada);
+    const by = (fieldManager: string) => ({ fieldManager, namespace: 'default' });
+    const made = await objects.apply(kind, { ...cronTab('filled'), spec }, by('ada'));
     expect(made.spec).toEqual({ cronSpec: '@daily', replicas: 1 });
     expect(JSON.stringify(made.metadata)).not.toContain('f:replicas');
-    const changed = await objects.apply(kind, { ...cronTab('filled'), spec: { replicas: 2 } }, bob);
+    const changed = await objects.apply(kind, { ...cronTab('filled'), spec: { replicas: 2 } }, by('bob'));
     expect(changed.spec).toEqual({ cronSpec: '@daily', replicas: 2 });
     await objects.delete(kind, at('filled'));
   });
