@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { badRequest, isPermissionDenied, isUnimplemented } from '../../api/errors/index.ts';
+import type { Pod } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { serviceLabels } from '../../api/meta/service-names.ts';
 import { parseResourceArguments } from '../args/resource-args.ts';
@@ -102,23 +103,32 @@ async function showService({ client, namespace }: Session, name: string, { all, 
 }
 
 async function showPod({ client, namespace }: Session, name: string, { all, output }: WhyFlags): Promise<void> {
-  const explained = await client.placements.why({ namespace, name, nodeLimit: all ? mostNodes : 0 });
+  const key = { namespace, name };
+  const explained = await client.placements.why({ ...key, nodeLimit: all ? mostNodes : 0 });
   const { jsonText, whyReport } = await import('../why/report.ts');
+  if (output === 'json') {
+    process.stdout.write(jsonText('Explanation', explained));
+    return;
+  }
   const nowMs = Date.now();
-  const trouble = output === 'json' || !explained.nodeName ? '' : await podTrouble(client, { namespace, name }, nowMs);
-  process.stdout.write(output === 'json' ? jsonText('Explanation', explained) : trouble + whyReport(explained, { nowMs, all }));
+  const { readPod, keeperOf } = await import('../why/keeper.ts');
+  const pod = await readPod(client, key);
+  const trouble = pod && explained.nodeName ? await podTrouble(pod, name, nowMs) : '';
+  const keeper = pod && (await keeperOf(client, pod));
+  const kept = keeper === undefined ? '' : `\nIt is kept by ${keeper}: "berth why ${keeper}" says how that stands.\n`;
+  process.stdout.write(trouble + whyReport(explained, { nowMs, all }) + kept);
 }
 
 /** Why a pod that has a node is not up, as a paragraph; empty where it is, or is about to be. */
-async function podTrouble(client: Session['client'], key: { namespace: string; name: string }, nowMs: number): Promise<string> {
+async function podTrouble(pod: Pod, name: string, nowMs: number): Promise<string> {
   const [{ troubleOf }, { toJson }, { kindNamed }] = await Promise.all([
     import('../workload/troubles.ts'),
     import('../../api/codec/json.ts'),
     import('../../api/kinds/index.ts'),
   ]);
-  const trouble = troubleOf(toJson(kindNamed('Pod'), await client.pods.get(key)), nowMs);
+  const trouble = troubleOf(toJson(kindNamed('Pod'), pod), nowMs);
   if (trouble === undefined || trouble.type === 'starting') return '';
-  return `pod/${key.name} is not up: 1 pod ${trouble.what}\n"berth describe pod ${key.name}" and "berth logs ${key.name}" say more.\n\n`;
+  return `pod/${name} is not up: 1 pod ${trouble.what}\n"berth describe pod ${name}" and "berth logs ${name}" say more.\n\n`;
 }
 
 async function showLast({ client }: Session, words: readonly string[], { last, scheduler, output }: WhyFlags): Promise<void> {

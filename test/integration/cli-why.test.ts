@@ -62,6 +62,23 @@ describe('berth why of a pod that has a node', () => {
   });
 });
 
+describe('berth why of the pod of a workload', () => {
+  it('names the workload that keeps it, behind its ReplicaSet or Job', async () => {
+    await berth('create deployment kept --image=i:1');
+    await berth('create job single --image=i:1');
+    await untilPlaced('kept', 1);
+    const [pod] = await podsOf('kept');
+    expect((await berth(`why pod/${pod?.metadata?.name}`)).out).toMatch(
+      /^pod default\/kept-.* is on small(.|\n)*\n\nIt is kept by deployment\/kept: "berth why deployment\/kept" says how that stands\.\n$/,
+    );
+    const ofJob = () => cluster.client.pods.list({ namespace: 'default', labelSelector: 'batch.kubernetes.io/job-name=single' });
+    await expect.poll(async () => (await ofJob()).items.length).toBe(1);
+    const name = (await ofJob()).items[0]?.metadata?.name;
+    expect((await berth(`why pod/${name}`)).out).toContain('\nIt is kept by job/single: ');
+    await berth('delete deployment/kept job/single');
+  });
+});
+
 describe('berth why of a workload', () => {
   it('says that it is up, and which budget lets none of its pods go', async () => {
     await berth('create deployment fine --image=i:1 --replicas=2');
