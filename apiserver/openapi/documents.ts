@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
@@ -27,6 +28,8 @@ const MOST_BYTES = 16 * 1024 * 1024;
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
+
+let program: string | undefined;
 
 interface Kept {
   readonly bytes: Promise<Buffer>;
@@ -89,7 +92,8 @@ export class OpenApiDocuments {
   }
 
   #hashOf({ resources, kinds, group, version }: GroupContents): string {
-    const hash = createHash('sha256').update(`${programHash()} ${group}/${version} ${JSON.stringify(resources)}`);
+    program ??= programHash(import.meta.url);
+    const hash = createHash('sha256').update(`${program} ${group}/${version} ${JSON.stringify(resources)}`);
     for (const kind of kinds) if (isCustom(kind)) hash.update(this.#rawSchema(kind) ?? '');
     return hash.digest('hex').toUpperCase();
   }
@@ -219,14 +223,12 @@ function* contentsOf(served: ServedGroups, kinds: readonly Kind[]): Generator<Gr
     }
 }
 
-let program: string | undefined;
-
-/** Differs between programs that describe the same kinds otherwise. */
-function programHash(): string {
-  if (program === undefined) {
-    const hash = createHash('sha256').update(serverVersion());
-    for (const [name, { json }] of Object.entries(packages)) hash.update(name).update(json);
-    program = hash.digest('hex');
-  }
-  return program;
+/**
+ * Differs between programs that describe the same kinds otherwise. A built program's files have their contents, and the
+ * names of the files that they import, in their names; `file` is this one.
+ */
+export function programHash(file: string): string {
+  const hash = createHash('sha256').update(`${serverVersion()} ${basename(file)}`);
+  for (const [name, { json }] of Object.entries(packages)) hash.update(name).update(json);
+  return hash.digest('hex');
 }

@@ -5,6 +5,7 @@ import { comments as allComments } from '../../api/generated/comments.ts';
 import { customDefinition } from './custom-definition.ts';
 import { definitionName } from './definition-names.ts';
 import { DefinitionMaker, type Schema } from './definitions.ts';
+import { programHash } from './documents.ts';
 import { encodeDocument, namedPath, namedSchema } from './gnostic.ts';
 import { operationsOf } from './operations.ts';
 import { requiredFields, requiredMessages } from './required-fields.ts';
@@ -150,6 +151,12 @@ describe('the definition of a kind of a user', () => {
     const { properties } = customDefinition(schema, gvk, 3);
     expect(Object.keys(properties as Schema)).toEqual(['a', 'apiVersion', 'kind', 'metadata']);
   });
+});
+
+it('the documents of another build have other names, so that no client takes those that it kept for them', () => {
+  const hashOf = (name: string) => programHash(`file:///opt/${name}`);
+  expect(hashOf('b/documents-Bb1.js')).not.toBe(hashOf('b/documents-Aa1.js'));
+  expect(hashOf('c/documents-Aa1.js')).toBe(hashOf('b/documents-Aa1.js'));
 });
 
 describe('the forms of patches', () => {
