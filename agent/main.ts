@@ -68,7 +68,7 @@ async function runLocked(options: AgentOptions & { readonly nodeDir: string }, s
       networkError: () => routed?.error,
       serviceLinks: network?.serviceLinks,
       netCheck: createNetCheck({
-        ...{ nodeName, pods: pods.lister, network: routed },
+        ...{ nodeName, pods: pods.lister, network: routed, clock },
         serviceTable: () => network?.serviceTable(),
       }),
       ports: measured,

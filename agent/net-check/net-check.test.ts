@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
 import { parseAddressRange } from '../../api/meta/address-range.ts';
+import { createFakeClock } from '../../test/fakes/fake-clock.ts';
 import type { NetworkState } from '../pod-network/node-pod-network.ts';
 import type { Probe, ProbeResult } from './dns-probe.ts';
 import { createNetCheck, type NetCheckOptions } from './net-check.ts';
@@ -51,8 +52,12 @@ const run = (change: Partial<NetCheckOptions> = {}, results: Record<string, Prob
   };
   const shell = { run: async () => '1\n,\nyes\n,\n,\n,\n,\n' };
   const network = { isWanted: true, state: () => state, measureAgain: (names: readonly string[]) => again.push(...names) };
-  const options = { nodeName: 'h1', pods: { list: () => pods }, network, serviceTable: () => undefined, shell, probe };
-  return createNetCheck({ ...options, ...change })(new AbortController().signal);
+  const clock = createFakeClock();
+  const options = { nodeName: 'h1', pods: { list: () => pods }, network, serviceTable: () => undefined, clock, shell, probe };
+  const check = createNetCheck({ ...options, ...change });
+  // Of an agent that has been running for long.
+  clock.skew(60_000);
+  return check(new AbortController().signal);
 };
 
 it("asks the node's resolver and those of the others by name, with large packets where small ones pass", async () => {
@@ -99,4 +104,52 @@ it.each([
 ] as const)('of a node that %s only counts pods', async (_, network, enginePods) => {
   expect(await run({ network })).toEqual({ nodeName: 'h1', podNetwork: 'engine', enginePods });
   expect(asked).toEqual([]);
+});
+
+describe('an agent that has just started', () => {
+  const start = () => {
+    const [clock, abort] = [createFakeClock(), new AbortController()];
+    const address = JSON.stringify([{ addr_info: [{ local: '10.42.1.1' }] }]);
+    const routes = JSON.stringify([{ dst: '10.42.1.0/24' }]);
+    const printed = ['1', 'yes', 'table ip berth-1\ntable ip berth_1_0', address, routes, ''].join('\n,\n');
+    const made: { state: NetworkState } = { state: { ...state, plan: undefined, why: 'it has no range yet' } };
+    const network = { isWanted: true, state: () => made.state, measureAgain: () => {} };
+    const whole = { ...state.plan!, range: '10.42.1.0/24', neighbours: [], small: new Map<string, number>() };
+    const check = createNetCheck({
+      ...{ nodeName: 'h1', pods: { list: () => [] }, network, clock, probe: async () => ({ result: 'answered' }) },
+      serviceTable: () => ({ status: () => ({ table: 'berth_1_0', waiting: 0 }) }),
+      shell: { run: async () => printed },
+    });
+    const found: (readonly (string | undefined)[])[] = [];
+    const checked = check(abort.signal).then(({ items = [] }) => {
+      found.push(items.filter(({ ok }) => !ok).map(({ problem }) => problem));
+    });
+    return { clock, abort, checked, found, ready: () => Object.assign(made, { state: { ...state, plan: whole } }) };
+  };
+
+  it('answers once its network is whole', async () => {
+    const { clock, ready, found } = start();
+    await clock.advance(3_000);
+    expect(found).toEqual([]);
+    ready();
+    await clock.advance(500);
+    expect(found).toEqual([[]]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('tells what is missing ten seconds after its start', async () => {
+    const { clock, found } = start();
+    await clock.advance(9_500);
+    expect(found).toEqual([]);
+    await clock.advance(500);
+    expect(found).toEqual([['it has no range yet']]);
+  });
+
+  it('ends with the call', async () => {
+    const { clock, abort, checked } = start();
+    await clock.advance(1_000);
+    abort.abort();
+    await checked;
+    expect(clock.pending).toBe(0);
+  });
 });

@@ -2,6 +2,7 @@ import type { NetCheck, Pod } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { addressNumber, isInRange, parseAddressRange } from '../../api/meta/address-range.ts';
 import { objectKey } from '../../api/meta/key.ts';
+import { type Clock, pause } from '../../client/clock.ts';
 import { portMappings } from '../config/container-config.ts';
 import { canPublish } from '../host-ports/table-service.ts';
 import { createLimit } from '../limit.ts';
@@ -28,6 +29,7 @@ export interface NetCheckOptions {
   readonly network: Pick<NodePodNetwork, 'isWanted' | 'state' | 'measureAgain'> | undefined;
   /** What carries Services; undefined: nothing, or not yet. */
   readonly serviceTable: () => Pick<ServiceTable, 'status'> | undefined;
+  readonly clock: Clock;
   readonly shell?: Shell;
   readonly probe?: (probe: Probe, signal: AbortSignal) => Promise<ProbeResult>;
 }
@@ -37,14 +39,15 @@ const mostPeers = 1_000;
 const probesAtOnce = 100;
 /** Where the domain is not known, any name will do. */
 const anyName = 'cluster.local';
+/** So long after its start an agent may still be making the network: until then it looks again at what is missing. */
+const startMs = 10_000;
+const againMs = 500;
 
+/** Made when the agent starts. */
 export function createNetCheck(options: NetCheckOptions): NetCheckSource {
-  const { nodeName, pods, network, serviceTable, shell = createShell() } = options;
-  return async (signal) => {
-    if (network === undefined || !network.isWanted) {
-      const enginePods = enginePodsOf(pods.list(), network?.state().plan?.range).length;
-      return { nodeName, podNetwork: 'engine', enginePods };
-    }
+  const { nodeName, pods, network, serviceTable, clock, shell = createShell() } = options;
+  const startedAt = clock.now();
+  const lookOnce = async (network: Pick<NodePodNetwork, 'state' | 'measureAgain'>, signal: AbortSignal): Promise<NetCheck> => {
     const state = network.state();
     const found = await look(options, shell, state, signal);
     const enginePods = enginePodsOf(pods.list(), state.plan?.range);
@@ -53,7 +56,20 @@ export function createNetCheck(options: NetCheckOptions): NetCheckSource {
     if (changed.length > 0) network.measureAgain(changed);
     return computeNetCheck(facts);
   };
+  return async (signal) => {
+    if (network === undefined || !network.isWanted) {
+      const enginePods = enginePodsOf(pods.list(), network?.state().plan?.range).length;
+      return { nodeName, podNetwork: 'engine', enginePods };
+    }
+    for (;;) {
+      const check = await lookOnce(network, signal);
+      if (isWhole(check) || signal.aborted || Math.abs(clock.now() - startedAt) >= startMs) return check;
+      await pause(againMs, signal, clock);
+    }
+  };
 }
+
+const isWhole = ({ items = [] }: NetCheck): boolean => items.every(({ ok }) => ok);
 
 async function look({ probe = probeResolver }: NetCheckOptions, shell: Shell, state: NetworkState, signal: AbortSignal) {
   const { plan, domain } = state;
