@@ -7,10 +7,10 @@ import type { Part } from '../parts.ts';
 import { cpuSecondsWithChildren, nftOf } from '../process-costs.ts';
 import { type BenchHosts, hosts, namespace, onHosts, podOn, programPath, until } from './hosts.ts';
 import { createServices } from './many-services.ts';
+import { spent, untilRest } from './rest.ts';
 
 const defaultChanges = 200;
 const services = 5_000;
-const settleMs = 5_000;
 /** Between two changes. */
 const restMs = 100;
 const name = 'door';
@@ -33,7 +33,6 @@ export const benchChange: Part = (say, option) =>
     const { clusterIP = '' } = (await client.services.get({ namespace, name })).spec ?? {};
     const conditions = await followReady(client);
     const doors = hosts.map((host) => watchDoor(cluster, host, clusterIP));
-    await delay(settleMs);
     return await measure({ cluster, conditions, doors, changes, say });
   });
 
@@ -48,7 +47,7 @@ interface Measured {
 async function measure({ cluster, conditions, doors, changes, say }: Measured): Promise<Figure[]> {
   const costs = await Promise.all(hosts.map((host) => cluster.agentOf(host)));
   const cpu = (): number => cpuSecondsWithChildren(costs.flatMap(({ agent }) => [agent, ...nftOf(agent)]));
-  const idle = await spent(cpu, () => delay(settleMs));
+  const idle = await untilRest({ cpu, say });
   const [fromReady, fromPatch]: [number[], number[]] = [[], []];
   const busy = await spent(cpu, async () => {
     for (let change = 1; change <= changes; change++) {
@@ -83,12 +82,6 @@ const open = (client: Client, isOpen: boolean): Promise<unknown> =>
     { namespace, name, subresource: 'status', type: 'strategic' },
     { status: { conditions: [{ type: gate, status: isOpen ? 'True' : 'False' }] } },
   );
-
-async function spent(cpu: () => number, task: () => Promise<unknown>): Promise<{ cpu: number; seconds: number }> {
-  const [before, beganAt] = [cpu(), performance.now()];
-  await task();
-  return { cpu: cpu() - before, seconds: (performance.now() - beganAt) / 1_000 };
-}
 
 const latest = (times: readonly bigint[]): bigint => times.toSorted((a, b) => Number(a - b)).at(-1) ?? 0n;
 const percentile = (values: readonly number[], share: number): number =>
