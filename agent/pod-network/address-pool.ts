@@ -75,8 +75,9 @@ export class AddressPool {
    */
   learn(used: Iterable<{ readonly address: string; readonly holder: string }>): void {
     for (const { address, holder } of used) {
+      if (this.#held.has(address)) continue;
       const at = addressNumber(address);
-      if (at === undefined || !isInRange(this.range, at) || this.#held.has(address)) continue;
+      if (at === undefined || !isInRange(this.range, at)) continue;
       this.#held.set(address, holder);
       if (at >= this.#next) this.#next = at >= this.#last ? this.range.first + keptAtStart : at + 1;
     }

@@ -19,7 +19,8 @@ import {
 } from './firewall.ts';
 import { type RangeGround, requireFreeRange } from './free-range.ts';
 import { gatewayAddressOf, gatewayLinkOf, gatewayScript, removeServiceRoute, serviceRouteCommands } from './gateway-link.ts';
-import { type LinkOwner, podLink } from './link-commands.ts';
+import { JoinedPods } from './joined-pods.ts';
+import type { LinkOwner } from './link-commands.ts';
 import { closeLoopbackScript, openLoopbackScript, parseOpened } from './loopback.ts';
 import { NeighbourRoutes, type WayChoice } from './neighbour-routes.ts';
 import type { Neighbour, RoutedNeighbour } from './node-routes.ts';
@@ -103,6 +104,7 @@ export class PodNetwork {
   readonly links: PodLinks;
   readonly neighbours: NeighbourRoutes;
   readonly #podRoutes: PodRoutes;
+  readonly #joinedPods: JoinedPods;
   readonly #options: PodNetworkOptions;
   #cluster: ClusterRanges;
   /** The machine's own links to other nodes whose setting was changed, which `remove` takes back. */
@@ -124,6 +126,9 @@ export class PodNetwork {
     this.#opened = new Set(options.opened);
     this.#podRoutes = new PodRoutes(shell);
     this.links = new PodLinks({ shell: options.shell, owner: options.owner, source: sourceOf(options) });
+    this.#joinedPods = new JoinedPods({
+      ...{ linksOf: (pid) => this.#linksOf(pid), nameOf: (address) => this.links.nameOf(address), clock: options.clock },
+    });
   }
 
   /** How large packets of a new pod may be, in bytes: those that it sends, and those that its interface carries. */
@@ -221,19 +226,11 @@ export class PodNetwork {
   }
 
   /**
-   * The addresses of those that are joined: the machine's end is there, and the process sees the other (a sandbox that
-   * was restarted has another namespace, while its containers keep the first). Routes of those that allow larger
-   * packets than there is room for by now are written anew. Throws when it cannot be read.
+   * The addresses of those that are joined (`JoinedPods`). Routes of those that allow larger packets than there is room
+   * for by now are written anew. Throws when it cannot be read.
    */
   async joined(pods: readonly JoinedPod[]): Promise<ReadonlySet<string>> {
-    const here = await this.#linksOf();
-    const seen = await Promise.all(
-      pods.map(async (pod) => {
-        if (!here.has(this.links.nameOf(pod.address))) return [];
-        return pod.pid === undefined || (await this.#linksOf(pod.pid)).has(podLink) ? [pod] : [];
-      }),
-    );
-    const joined = seen.flat();
+    const joined = await this.#joinedPods.among(pods);
     if (this.neighbours.isKnown) await this.#podRoutes.hold(joined, this.sizes);
     return new Set(joined.map(({ address }) => address));
   }
