@@ -28,3 +28,10 @@ it('composed rules end at the first that refuses', async () => {
   await expect(composeAdmission([refusing, second]).create(kindNamed('Pod'), {})).rejects.toThrow('refused');
   expect(asked).toEqual(['first']);
 });
+
+it('composed rules go on in the same turn where one does not concern the kind', () => {
+  const asked: string[] = [];
+  const second = rule({ create: async () => void asked.push('second') });
+  void composeAdmission([rule({ create: () => undefined }), second]).create(kindNamed('Pod'), {});
+  expect(asked).toEqual(['second']);
+});

@@ -10,14 +10,14 @@ export type IngressClassesReader = () => Promise<readonly IngressClass[]>;
 
 /** As in Kubernetes: a new Ingress that says nothing of its class gets the default one, if there is one. */
 export function defaultIngressClassRules(listClasses: IngressClassesReader): Admission {
+  const complete = async (ingress: Ingress): Promise<void> => {
+    if (!ingress.spec || !namesNoIngressClass(ingress)) return;
+    const name = newestOf((await listClasses()).filter(isDefault))?.metadata?.name;
+    if (name) ingress.spec.ingressClassName = name;
+  };
   return {
     reads: { Ingress: ['IngressClass'] },
-    async create(kind, object) {
-      const ingress = object as Ingress;
-      if (!isKind(kind, 'Ingress') || !ingress.spec || !namesNoIngressClass(ingress)) return;
-      const name = newestOf((await listClasses()).filter(isDefault))?.metadata?.name;
-      if (name) ingress.spec.ingressClassName = name;
-    },
+    create: (kind, object) => (isKind(kind, 'Ingress') ? complete(object as Ingress) : undefined),
   };
 }
 

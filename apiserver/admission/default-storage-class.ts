@@ -10,13 +10,13 @@ export type StorageClassesReader = () => Promise<readonly StorageClass[]>;
  * As in Kubernetes: a new claim that says nothing of its class gets the default one, if there is one. "" says: none.
  */
 export function defaultStorageClassRules(listClasses: StorageClassesReader): Admission {
+  const complete = async (claim: PersistentVolumeClaim): Promise<void> => {
+    if (!claim.spec || !namesNoClass(claim)) return;
+    const name = defaultClassOf(await listClasses())?.metadata?.name;
+    if (name) claim.spec.storageClassName = name;
+  };
   return {
     reads: { PersistentVolumeClaim: ['StorageClass'] },
-    async create(kind, object) {
-      const claim = object as PersistentVolumeClaim;
-      if (!isKind(kind, 'PersistentVolumeClaim') || !claim.spec || !namesNoClass(claim)) return;
-      const name = defaultClassOf(await listClasses())?.metadata?.name;
-      if (name) claim.spec.storageClassName = name;
-    },
+    create: (kind, object) => (isKind(kind, 'PersistentVolumeClaim') ? complete(object as PersistentVolumeClaim) : undefined),
   };
 }

@@ -6,12 +6,12 @@ import { mirrorPods } from './mirror-pods.ts';
 const rules = mirrorPods(async (name) => (name === 'n1' ? { metadata: { name, uid: 'u1' } } : undefined));
 const owner = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u1', controller: true };
 
-function admit(owners: OwnerReference[], nodeName = 'n1'): Promise<void> {
+async function admit(owners: OwnerReference[], nodeName = 'n1'): Promise<void> {
   const pod: Pod = {
     metadata: { name: 'web', annotations: { 'kubernetes.io/config.mirror': 'hash' }, ownerReferences: owners },
     spec: { nodeName },
   };
-  return rules.create(kindNamed('Pod'), pod);
+  await rules.create(kindNamed('Pod'), pod);
 }
 
 describe('a mirror pod', () => {

@@ -12,17 +12,16 @@ export type NodeReader = (name: string) => Promise<Node | undefined>;
  * Here it holds for every writer, because an agent may come with an administrator's certificate.
  */
 export function mirrorPods(readNode: NodeReader): Admission {
+  const checkOwner = async (pod: Pod): Promise<void> => {
+    const nodeName = pod.spec?.nodeName ?? '';
+    // Says of itself what is missing.
+    if (nodeName === '') return;
+    const problem = wrongOwner(pod, nodeName, await readNode(nodeName));
+    if (problem !== undefined) throw objectForbidden('pods', pod.metadata?.name ?? '', problem);
+  };
   return {
     reads: { Pod: ['Node'] },
-    async create(kind, object) {
-      if (!isKind(kind, 'Pod') || !isMirror(object as Pod)) return;
-      const pod = object as Pod;
-      const nodeName = pod.spec?.nodeName ?? '';
-      // Says of itself what is missing.
-      if (nodeName === '') return;
-      const problem = wrongOwner(pod, nodeName, await readNode(nodeName));
-      if (problem !== undefined) throw objectForbidden('pods', pod.metadata?.name ?? '', problem);
-    },
+    create: (kind, object) => (isKind(kind, 'Pod') && isMirror(object as Pod) ? checkOwner(object as Pod) : undefined),
   };
 }
 

@@ -12,5 +12,5 @@ export const quotaDependence: Admission = {
       .filter((kind) => isCounted(kind) && !isKind(kind, 'ResourceQuota'))
       .map((kind) => [kindId(kind) as KindName, ['ResourceQuota'] as const]),
   ),
-  create: async () => {},
+  create: () => undefined,
 };

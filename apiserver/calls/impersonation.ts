@@ -23,10 +23,10 @@ const MAX_EXTRA = 64;
  * not count then, but the call counts against its limits (`OpenCall.flow`). Throws PERMISSION_DENIED.
  */
 export function impersonated(call: Impersonating, caller: Identity, authorizer: Authorizer): Identity {
-  const [user, another] = read(call, IMPERSONATE_USER);
-  const wanted = read(call, IMPERSONATE_GROUP);
   const named = call.headerNames().filter((key) => key.startsWith('impersonate-'));
   if (named.length === 0) return caller;
+  const [user, another] = read(call, IMPERSONATE_USER);
+  const wanted = read(call, IMPERSONATE_GROUP);
   const [uid = '', anotherUid] = read(call, IMPERSONATE_UID);
   const extra = extraOf(call, named);
   if (!user) throw badRequest(`impersonating groups, a uid or more needs a user as well: send "${IMPERSONATE_USER}"`);

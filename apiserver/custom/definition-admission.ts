@@ -3,7 +3,7 @@ import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '
 import { isCustom } from '../../api/kinds/custom/custom-kind.ts';
 import { groupOf, resourceOf } from '../../api/kinds/identity.ts';
 import { isKind } from '../../api/kinds/index.ts';
-import type { Kind } from '../../api/kinds/kind.ts';
+import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { Json } from '../../api/meta/merge-patch.ts';
 import type { Admission } from '../admission/admission.ts';
 import { loadSchemaEngine } from './schema-engine.ts';
@@ -13,17 +13,18 @@ export type DefinitionReader = (name: string) => Promise<CustomResourceDefinitio
 
 /** Schemas must be structural and their rules must compile; a kind that is being deleted gets no new objects. */
 export function definitionRules(readDefinition: DefinitionReader): Admission {
+  const refuseTerminating = async (kind: Kind, object: ApiObject): Promise<void> => {
+    const definition = await readDefinition(resourceOf(kind));
+    if (!definition?.metadata?.deletionTimestamp) return;
+    const why = `cannot create ${kind.singular} "${object.metadata?.name ?? ''}": the kind is being deleted`;
+    const subject = { kind: kind.kind, group: groupOf(kind.apiVersion), resource: kind.plural };
+    const message = 'create not allowed while custom resource definition is terminating';
+    throw failedPrecondition('KindTerminating', why, subject, { of: 'text', message, reason: 'MethodNotAllowed' });
+  };
   return {
-    async create(kind, object) {
+    create(kind, object) {
       if (isKind(kind, 'CustomResourceDefinition')) return checkSchemas(kind, object, undefined);
-      if (!isCustom(kind)) return;
-      const name = resourceOf(kind);
-      const definition = await readDefinition(name);
-      if (!definition?.metadata?.deletionTimestamp) return;
-      const why = `cannot create ${kind.singular} "${object.metadata?.name ?? ''}": the kind is being deleted`;
-      const subject = { kind: kind.kind, group: groupOf(kind.apiVersion), resource: kind.plural };
-      const message = 'create not allowed while custom resource definition is terminating';
-      throw failedPrecondition('KindTerminating', why, subject, { of: 'text', message, reason: 'MethodNotAllowed' });
+      return isCustom(kind) ? refuseTerminating(kind, object) : undefined;
     },
     async update(kind, next, previous) {
       if (isKind(kind, 'CustomResourceDefinition')) await checkSchemas(kind, next, previous);

@@ -53,6 +53,7 @@ function createSlowStore(before = 1) {
       cache.apply({ type: 'put', key, bytes, revision: 2, durability: 'synced' });
       cache.advance(2);
     },
+    removed: () => cache.advance(3),
   };
 }
 
@@ -236,4 +237,18 @@ it('an object of a version that kept quantities as sent takes a change of its me
   const next = decodeMessage<Pod>(pod.message, answer);
   expect(next.metadata).toMatchObject({ labels: { a: 'b' }, generation: 1 });
   expect(next.spec?.containers?.[0]?.resources?.limits?.cpu).toEqual({ string: '500m' });
+});
+
+it('does not wait for a cache that shows every acknowledged write', async () => {
+  const slow = createSlowStore();
+  expect(slow.store.fresh()).toBeUndefined();
+  const done = deleteObject(slow.store, { namespace: 'default', name: 'a' }, {}, context);
+  await new Promise((resolve) => setImmediate(resolve));
+  slow.written();
+  await done;
+  const fresh = slow.store.fresh();
+  expect(fresh).toBeInstanceOf(Promise);
+  slow.removed();
+  await fresh;
+  expect(slow.store.fresh()).toBeUndefined();
 });

@@ -22,7 +22,7 @@ import { turnOfLarge } from './large-turns.ts';
 import { type Demand, type Planned, type PlannedWrite, reserveFor, settlingBoth } from './ledgers/ledger.ts';
 import { isAnotherWish, isFinished, type Origin } from './metadata.ts';
 import { RepeatedSpecs } from './repeated-specs.ts';
-import { cacheBehind, checkStorable, tooManyOthers, translated, translateStorageError } from './storage-errors.ts';
+import { checkStorable, shown, tooManyOthers, translated, translateStorageError } from './storage-errors.ts';
 import type { StoreEnvironment } from './store-environment.ts';
 import {
   type NewObject,
@@ -116,18 +116,18 @@ export class KindStore {
   }
 
   /**
-   * Resolves once the cache shows every write that this server has acknowledged. Throws UNAVAILABLE when the feed
-   * hangs.
+   * Resolves once the cache shows every write that this server has acknowledged; undefined when it does already, which
+   * is nearly always, so that what every call passes need not wait. Throws UNAVAILABLE when the feed hangs.
    */
-  async fresh(): Promise<void> {
+  fresh(): Promise<void> | undefined {
     const { revision } = this.acknowledged;
-    if (this.cache.revision >= revision || (await this.cache.reached(revision, FRESH_TIMEOUT_MS))) return;
-    throw cacheBehind(this.kind);
+    return this.cache.revision >= revision ? undefined : shown(this.kind, this.cache.reached(revision, FRESH_TIMEOUT_MS));
   }
 
   /** The newest version, or undefined. */
   async read(at: ObjectName): Promise<Entry | undefined> {
-    await this.fresh();
+    const behind = this.fresh();
+    if (behind) await behind;
     return this.cache.get(this.key(at));
   }
 
@@ -147,7 +147,7 @@ export class KindStore {
   private async newest(at: ObjectName): Promise<Current | undefined> {
     const stored = await this.onDisk(at);
     if (!stored) return this.read(at);
-    if (!(await this.cache.reached(stored.revision, FRESH_TIMEOUT_MS))) throw cacheBehind(this.kind);
+    await shown(this.kind, this.cache.reached(stored.revision, FRESH_TIMEOUT_MS));
     return stored;
   }
 

@@ -58,18 +58,22 @@ export function createRegistry(
   /** The newest by kind and name. */
   const readShared = async (kind: KindName, name: string, namespace = '') => {
     const shared = store(kind);
-    const entry = await shared.read({ namespace, name });
+    const behind = shared.fresh();
+    if (behind) await behind;
+    const entry = shared.cache.get(shared.key({ namespace, name }));
     return entry && shared.cache.decoder.decode(entry);
   };
   /** The newest of all objects of a kind that belongs to no namespace. */
   const listShared = async (kind: KindName) => {
     const shared = stores.get(kind);
-    await shared?.fresh();
+    const behind = shared?.fresh();
+    if (behind) await behind;
     return shared?.cache.range(shared.keyPrefix).map((entry) => shared.cache.decoder.decode(entry)) ?? [];
   };
   const listRanges = async (namespace: string): Promise<LimitRange[] | undefined> => {
     const ranges = stores.get('LimitRange');
-    await ranges?.fresh();
+    const behind = ranges?.fresh();
+    if (behind) await behind;
     // Nearly every namespace has none, and every new pod passes here.
     if (!ranges || ranges.cache.size === 0) return undefined;
     const entries = ranges.cache.range(`${ranges.keyPrefix}${namespace}/`);
@@ -107,7 +111,8 @@ export function createRegistry(
 export async function getObject(store: KindStore, at: ObjectName, request: GetRequest): Promise<Entry> {
   const { version, exact } = parseMatch('get', request);
   if (version > store.cache.revision) await awaitVersion(store, version);
-  await store.fresh();
+  const behind = store.fresh();
+  if (behind) await behind;
   const entry = exact ? await entryAt(store, store.key(at), version) : store.cache.get(store.key(at));
   if (!entry) throw notFound(store.subject(at));
   return entry;

@@ -66,6 +66,7 @@ export function checkStorable(subject: ErrorSubject, key: string, write: Write):
 export const tooManyOthers = (subject: ErrorSubject): ApiError =>
   outdated(subject, 'too many others change it at the same time: try again');
 
-/** What a read gets while the feed hangs. */
-export const cacheBehind = ({ plural }: { readonly plural: string }): ApiError =>
-  unavailable(`cannot read ${plural}: the watch cache does not show the last write yet, try again`);
+/** Resolves when the watch cache has reached what a read waits for. Throws UNAVAILABLE when the feed hangs. */
+export async function shown({ plural }: { readonly plural: string }, reached: Promise<boolean>): Promise<void> {
+  if (!(await reached)) throw unavailable(`cannot read ${plural}: the watch cache does not show the last write yet, try again`);
+}

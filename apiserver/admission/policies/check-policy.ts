@@ -8,9 +8,7 @@ import { loadPolicyEngine } from './load-engine.ts';
 
 /** The expressions of a policy must compile. One that was stored before is not refused for what has not changed. */
 export const policyExpressions: Admission = {
-  async create(kind, object) {
-    if (isKind(kind, 'ValidatingAdmissionPolicy')) await checkExpressions(kind, object);
-  },
+  create: (kind, object) => (isKind(kind, 'ValidatingAdmissionPolicy') ? checkExpressions(kind, object) : undefined),
   async update(kind, next, previous) {
     if (!isKind(kind, 'ValidatingAdmissionPolicy')) return;
     const { spec } = next as ValidatingAdmissionPolicy;

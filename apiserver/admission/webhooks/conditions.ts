@@ -44,9 +44,7 @@ export class Conditions {
 
 /** Refuses a configuration whose match conditions do not compile. */
 export const webhookConditionRules: Admission = {
-  async create(kind, object) {
-    if (isConfiguration(kind)) await checkConditions(kind.kind, object);
-  },
+  create: (kind, object) => (isConfiguration(kind) ? checkConditions(kind.kind, object) : undefined),
   async update(kind, next) {
     if (isConfiguration(kind)) await checkConditions(kind.kind, next);
   },

@@ -22,7 +22,7 @@ export interface WebhookDeps {
   readonly meter: Pick<WebhookMeter, 'called'>;
   readonly labelsOfNamespace: NamespaceLabels;
   /** Waits until the labels of namespaces are not older than the last acknowledged write. */
-  freshNamespaces(): Promise<void>;
+  freshNamespaces(): Promise<void> | undefined;
   readonly versionsOf: ServedVersions;
   /** Monotonic. */
   now(): number;
