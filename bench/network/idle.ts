@@ -5,10 +5,10 @@ import { atMost, note } from '../figure.ts';
 import type { Part } from '../parts.ts';
 import { cpuSecondsWithChildren, nftOf, readMemory } from '../process-costs.ts';
 import { createServices } from './many-services.ts';
+import { untilRest } from './rest.ts';
 
 const defaultPods = 100;
 const services = 5_000;
-const settleSeconds = 20;
 const windowSeconds = 60;
 
 interface Costs {
@@ -49,10 +49,11 @@ function costsOf(
     let costs: Costs = { agent: 0, nft: 0, cpu: 0 };
     const agent = berth.agent.pid!;
     const onRunning = async (): Promise<void> => {
-      say(`${pods} pods run with the ${network} network; measuring the agent for ${windowSeconds} s`);
-      await delay(settleSeconds * 1_000);
       // Its nft processes are replaced now and then.
       const cpuNow = (): number => cpuSecondsWithChildren([agent, ...nftOf(agent)]);
+      say(`${pods} pods run with the ${network} network; waiting until the agent is at rest`);
+      await untilRest({ cpu: cpuNow, say });
+      say(`measuring it for ${windowSeconds} s`);
       const before = cpuNow();
       await delay(windowSeconds * 1_000);
       const cpu = (100 * (cpuNow() - before)) / windowSeconds;
