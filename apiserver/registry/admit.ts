@@ -71,19 +71,28 @@ function newAttributes(store: JudgedStore, object: AnyObject, context: WriteCont
   return attributesOf(store, { namespace, name }, subject, context);
 }
 
-/** Judges what a call creates below an object: a Binding, an Eviction. */
-export async function admitSubresource(
+/** What a call creates below an object: a Binding, an Eviction, a TokenRequest. */
+interface Subobject<T extends ApiObject> {
+  readonly subresource: string;
+  readonly form: RequestForm;
+  readonly object: T;
+}
+
+/** Judges it, and returns it as the rules change it. Its name stays. */
+export async function admitSubresource<T extends ApiObject>(
   store: JudgedStore,
   at: ObjectName,
-  { subresource, form, object }: Pick<AdmissionAttributes, 'subresource' | 'form' | 'object'>,
+  { subresource, form, object }: Subobject<T>,
   context: WriteContext,
-): Promise<void> {
+): Promise<T> {
   const judge = judgeOf(store, context);
-  if (!judge) return;
+  if (!judge) return object;
   const subject = { operation: 'CREATE', subresource, form, object, previous: undefined } as const;
   const attributes = attributesOf(store, at, subject, context);
-  await judge.dynamic.mutate(attributes);
-  await judge.dynamic.validate(attributes);
+  const changed = (await judge.dynamic.mutate(attributes)) as T | undefined;
+  const next = changed ? { ...changed, metadata: { ...changed.metadata, ...at } } : object;
+  await judge.dynamic.validate({ ...attributes, object: next });
+  return next;
 }
 
 /** What a change makes of one version of the object. Throws why it is refused. */

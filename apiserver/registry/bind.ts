@@ -28,10 +28,12 @@ export interface BindDeps {
  * a node together.
  */
 export async function bindPod(deps: BindDeps, binding: Binding, context: WriteContext): Promise<StoreResult> {
-  const { at, nodeName } = checkBinding(deps, binding);
-  if (judgeOf(deps.pods, context))
-    await admitSubresource(deps.pods, at, { subresource: 'binding', form: BINDING, object: binding }, context);
-  return deps.sums.turns.take(deps.pods.key(at), () => bindInTurn(deps, { at, nodeName }, binding, context));
+  const { at } = checkBinding(deps, binding);
+  const admitted = judgeOf(deps.pods, context)
+    ? await admitSubresource(deps.pods, at, { subresource: 'binding', form: BINDING, object: binding }, context)
+    : binding;
+  const { nodeName } = checkBinding(deps, admitted);
+  return deps.sums.turns.take(deps.pods.key(at), () => bindInTurn(deps, { at, nodeName }, admitted, context));
 }
 
 async function bindInTurn(

@@ -36,10 +36,10 @@ const RETRY_AFTER_MS = 10_000;
 export async function evictPod(deps: EvictDeps, eviction: Eviction, context: WriteContext): Promise<StoreResult> {
   const { pods } = deps;
   const at = nameOf(pods, eviction);
-  const options = eviction.deleteOptions ?? {};
+  const { deleteOptions: options = {} } = judgeOf(pods, context)
+    ? await admitSubresource(pods, at, { subresource: 'eviction', form: EVICTION, object: eviction }, context)
+    : eviction;
   checkDelete(pods, at, options);
-  if (judgeOf(pods, context))
-    await admitSubresource(pods, at, { subresource: 'eviction', form: EVICTION, object: eviction }, context);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const permission = await ask(deps, at, options, context);
     try {

@@ -109,6 +109,9 @@ describe('a review', () => {
     await post(`${inDefault}/serviceaccounts`, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'bot' } });
     const made = await post(`${inDefault}/serviceaccounts/bot/token`, {});
     expect(made).toMatchObject({ code: 201, json: { kind: 'TokenRequest', metadata: { name: 'bot' } } });
+    // What the request did not say.
+    const audiences = ['https://kubernetes.default.svc.cluster.local'];
+    expect(made.json.spec).toEqual({ audiences, expirationSeconds: 3600 });
     const { token } = made.json.status;
     const { json } = await post(`${AUTHENTICATION}/tokenreviews`, { spec: { token } });
     expect(json.status).toMatchObject({ authenticated: true, user: { username: 'system:serviceaccount:default:bot' } });

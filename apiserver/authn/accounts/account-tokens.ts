@@ -16,7 +16,8 @@ import { MAX_TOKEN_SECONDS, type TokenKeys } from './token-keys.ts';
 export const TOKEN_ISSUER = 'https://kubernetes.default.svc.cluster.local';
 
 const LEAST_SECONDS = 600;
-const USUAL_SECONDS = 3_600;
+/** Of a token whose request says nothing else. */
+export const usualSeconds = 3_600;
 const MAX_AUDIENCES = 16;
 /** Clocks of several servers differ. */
 const EARLY_SECONDS = 60;
@@ -30,6 +31,10 @@ export interface AccountTokensOptions extends BoundStores {
   readonly accounts: KindStore;
   readonly now: () => Date;
 }
+
+/** A request with the audience of the API server, where it names none. */
+export const withAudiences = (spec: TokenRequestSpec): TokenRequestSpec =>
+  spec.audiences?.length ? spec : { ...spec, audiences: [TOKEN_ISSUER] };
 
 /** The account of a token, and the matching audiences. */
 export interface ReviewedToken {
@@ -82,14 +87,14 @@ export class AccountTokens implements TokenTable {
     const { keys, accounts, now } = this.#options;
     const entry = await accounts.read(account);
     if (!entry) throw notFound(accounts.subject(account));
-    const seconds = spec.expirationSeconds ?? USUAL_SECONDS;
+    const seconds = spec.expirationSeconds ?? usualSeconds;
     const violations = [
       ...(seconds >= LEAST_SECONDS && seconds <= MAX_TOKEN_SECONDS
         ? []
         : [invalidValue('spec.expirationSeconds', seconds, `must be between ${LEAST_SECONDS} and ${MAX_TOKEN_SECONDS}`)]),
     ];
     if (violations.length > 0) throw invalid({ kind: 'TokenRequest', ...account }, violations);
-    const audiences = spec.audiences?.length ? spec.audiences : [TOKEN_ISSUER];
+    const { audiences = [] } = withAudiences(spec);
     if (audiences.length > MAX_AUDIENCES || audiences.includes('')) throw badRequest(`name 1 to ${MAX_AUDIENCES} audiences`);
     if (!spec.boundObjectRef) judge(undefined);
     const bound = spec.boundObjectRef && (await boundClaims(this.#options, account, spec.boundObjectRef, judge));
