@@ -111,12 +111,12 @@ async function showPod({ client, namespace }: Session, name: string, { all, outp
     return;
   }
   const nowMs = Date.now();
-  const { readPod, keeperOf } = await import('../why/keeper.ts');
+  const { readPod, workloadOf, controlledBy } = await import('../why/pod-workload.ts');
   const pod = await readPod(client, key);
   const trouble = pod && explained.nodeName ? await podTrouble(pod, name, nowMs) : '';
-  const keeper = pod && (await keeperOf(client, pod));
-  const kept = keeper === undefined ? '' : `\nIt is kept by ${keeper}: "berth why ${keeper}" says how that stands.\n`;
-  process.stdout.write(trouble + whyReport(explained, { nowMs, all }) + kept);
+  const workload = pod && (await workloadOf(client, pod));
+  const note = workload === undefined ? '' : `\nIt is ${controlledBy(workload)}.\n`;
+  process.stdout.write(trouble + whyReport(explained, { nowMs, all }) + note);
 }
 
 /** Why a pod that has a node is not up, as a paragraph; empty where it is, or is about to be. */

@@ -2,6 +2,7 @@ import { list, type Tree, text } from '../describe/json.ts';
 import { compareEvents, lastSeenText } from '../events/event-times.ts';
 import { formatAge } from '../printers/age.ts';
 import { autoscaler, autoscalerNotes } from './autoscaler.ts';
+import { controlledBy } from './pod-workload.ts';
 import type { Progress, WorkloadFacts } from './workload-facts.ts';
 
 /** Events of an hour ago are no news. */
@@ -83,5 +84,5 @@ function ownerNotes({ kind, object }: WorkloadFacts): string[] {
   const owner = list(object, 'metadata', 'ownerReferences').find((each) => each.controller === true);
   if (!owner || kind === 'CronJob') return [];
   const name = `${text(owner, 'kind').toLowerCase()}/${text(owner, 'name')}`;
-  return [`it is kept by ${name}: "berth why ${name}" says how that stands`];
+  return [`it is ${controlledBy(name)}`];
 }

@@ -330,9 +330,9 @@ describe('what is worth knowing of a workload', () => {
       'poddisruptionbudget b lets no pod be evicted now (2 healthy, 2 wanted): "berth drain" waits for it',
     ],
     [
-      'who keeps it',
+      'what controls it',
       facts('ReplicaSet', workload({}, {}, { ownerReferences: [{ kind: 'Deployment', name: 'web', controller: true }] })),
-      'it is kept by deployment/web: "berth why deployment/web" says how that stands',
+      'it is controlled by deployment/web: "berth why deployment/web" says how that stands',
     ],
   ])('is %s', (_title, of, note) => expect(notes(of)).toEqual([note]));
 

@@ -63,18 +63,18 @@ describe('berth why of a pod that has a node', () => {
 });
 
 describe('berth why of the pod of a workload', () => {
-  it('names the workload that keeps it, behind its ReplicaSet or Job', async () => {
+  it('names the workload that controls it, behind its ReplicaSet or Job', async () => {
     await berth('create deployment kept --image=i:1');
     await berth('create job single --image=i:1');
     await untilPlaced('kept', 1);
     const [pod] = await podsOf('kept');
     expect((await berth(`why pod/${pod?.metadata?.name}`)).out).toMatch(
-      /^pod default\/kept-.* is on small(.|\n)*\n\nIt is kept by deployment\/kept: "berth why deployment\/kept" says how that stands\.\n$/,
+      /^pod default\/kept-.* is on small(.|\n)*\n\nIt is controlled by deployment\/kept: "berth why deployment\/kept" says how that stands\.\n$/,
     );
     const ofJob = () => cluster.client.pods.list({ namespace: 'default', labelSelector: 'batch.kubernetes.io/job-name=single' });
     await expect.poll(async () => (await ofJob()).items.length).toBe(1);
     const name = (await ofJob()).items[0]?.metadata?.name;
-    expect((await berth(`why pod/${name}`)).out).toContain('\nIt is kept by job/single: ');
+    expect((await berth(`why pod/${name}`)).out).toContain('\nIt is controlled by job/single: ');
     await berth('delete deployment/kept job/single');
   });
 });
@@ -126,7 +126,7 @@ describe('berth why of a workload', () => {
       .poll(async () => (await berth('why deploy/broken')).out)
       .toMatch(/\npods cannot be created, FailedCreate: .*nobody/);
     const [set] = (await cluster.client.replicaSets.list({ namespace: 'default', labelSelector: 'app=broken' })).items;
-    expect((await berth(`why rs/${set?.metadata?.name}`)).out).toMatch(/Note: it is kept by deployment\/broken/);
+    expect((await berth(`why rs/${set?.metadata?.name}`)).out).toMatch(/Note: it is controlled by deployment\/broken/);
   });
 
   it('says that it is paused', async () => {
