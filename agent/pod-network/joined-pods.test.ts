@@ -33,7 +33,7 @@ it('looks into each pod, and not again for a minute', async () => {
   expect(await look(1, 2)).toEqual({ joined: 'ab', looks: [undefined, 1, 2] });
 });
 
-it('misses at once a link that is gone, and looks again into a pod whose link is back', async () => {
+it('leaves out a pod as soon as its link is gone, and looks into it again when the link is back', async () => {
   const { links, look } = start();
   await look(1, 2);
   links.set(undefined, new Set(['lo', 'link of b']));
@@ -58,7 +58,7 @@ it('sees within a minute that a process sees its end no more', async () => {
   expect((await look(1, 2)).joined).toBe('b');
 });
 
-it('takes a pod whose process is not known for joined while its link is there', async () => {
+it('counts a pod with an unknown process as joined while its link is there', async () => {
   const { links, look } = start();
   expect(await look(undefined, 2)).toEqual({ joined: 'ab', looks: [undefined, 2] });
   links.set(undefined, new Set(['lo']));

@@ -16,8 +16,8 @@ it.each([
 });
 
 it('takes linear time for many beginnings without an end', () => {
-  const text = begin.repeat(20_000);
+  const text = begin.repeat(100_000);
   const started = performance.now();
   expect(hasCertificate(text)).toBe(false);
-  expect(performance.now() - started).toBeLessThan(500);
+  expect(performance.now() - started).toBeLessThan(5_000);
 });

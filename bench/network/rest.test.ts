@@ -18,7 +18,7 @@ it('measures two windows that take the same, after what work was left', async ()
   expect(await rest([0.1, 3, 0.2, 0.2])).toEqual({ windows: 4, percent: 2, said: [] });
 });
 
-it('takes next to nothing for rest, though one window has twice the ticks of the other', async () =>
+it('counts two nearly idle windows as rest, even if one has twice the ticks', async () =>
   expect(await rest([0.02, 0.04])).toMatchObject({ windows: 2, said: [] }));
 
 it('gives up after three minutes, and says so', async () => {

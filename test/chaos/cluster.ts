@@ -26,7 +26,7 @@ export interface Cluster {
   berth(host: string, ...args: readonly string[]): Promise<Outcome>;
   /** Runs any command on a host; never throws on a bad exit code. */
   exec(host: string, ...args: readonly string[]): Promise<Outcome>;
-  /** Starts a command on a host that the test ends by its standard input; what it says on stderr is the test's. */
+  /** Starts a command on a host. The test ends it by closing its standard input; it shares the test's stderr. */
   start(host: string, ...args: readonly string[]): ChildProcessByStdio<Writable, Readable, null>;
   /** Lets another agent join, beside that of the host, under a name and with a data directory of its own. */
   joinBeside(host: string, nodeName: string): Promise<void>;

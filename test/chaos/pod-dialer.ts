@@ -4,7 +4,7 @@ import type { Cluster } from './cluster.ts';
 
 const program = fileURLToPath(new URL('pod-dialer.js', import.meta.url));
 
-/** A process in a pod's network namespace: two for each connection would take longer to start than it may take. */
+/** A process in a pod's network namespace. Starting processes for each connection would use up its time-out. */
 export interface PodDialer {
   /** Dials all of "ADDRESS:PORT" at once, and returns those that answer an HTTP request. One call at a time. */
   dial(targets: readonly string[], connectWithinMs?: number): Promise<string[]>;

@@ -64,10 +64,10 @@ describe('the answer of a webhook', () => {
   });
 
   it('with a long text that is no base64 is refused in linear time', () => {
-    const text = review({ ...patched([]), patch: `${' '.repeat(80_000)}!` });
+    const text = review({ ...patched([]), patch: `${' '.repeat(200_000)}!` });
     const began = performance.now();
     expect(() => readReview(text, 'u', true)).toThrow('is no base64');
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(performance.now() - began).toBeLessThan(5_000);
   });
 
   it.each(['W10=', 'W10 =\n', ' W 1 0 = ', 'W10'])('may have white space in its base64: %j', (patch) => {
