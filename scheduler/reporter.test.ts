@@ -78,6 +78,40 @@ it('says it once the cache is current, when another client wrote the pod before'
   });
 });
 
+it('knows what it said last, also before the news of it is here', async () => {
+  const { reporter, pods, clock, see } = setUp();
+  const stop = new AbortController();
+  const running = reporter.run(stop.signal);
+  const says = () => pods.stored('default/high')?.status?.conditions?.map(({ reason }) => reason);
+  reporter.notBound(info, full);
+  await settle();
+  see();
+  await clock.advance(2_000);
+  const stale = podInfo(pods.stored('default/high')!);
+  reporter.notBound(stale, { reason: 'SchedulerError', message: 'the binding was lost' });
+  await settle();
+  await clock.advance(5_000);
+  expect(says()).toEqual(['SchedulerError']);
+  // An attempt before the watch has told: what it says is what the stale pod said.
+  reporter.notBound(stale, full);
+  await settle();
+  see();
+  await clock.advance(1_000);
+  expect(says()).toEqual(['Unschedulable']);
+  see();
+  await clock.advance(2_000);
+  const calls = pods.callLog('patch').length;
+  // With the news here it goes by the news, whoever wrote.
+  pods.put({ ...pods.stored('default/high')!, status: {} });
+  see();
+  reporter.notBound(podInfo(pods.stored('default/high')!), full);
+  await settle();
+  stop.abort();
+  await running;
+  expect(pods.callLog('patch')).toHaveLength(calls + 1);
+  expect(says()).toEqual(['Unschedulable']);
+});
+
 it('says where room is being made for a pod, also when something else is said before that is written', async () => {
   const { reporter, written } = setUp();
   reporter.notBound(info, { ...full, nominatedNodeName: 'n1' });

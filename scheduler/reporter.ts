@@ -68,6 +68,8 @@ export interface ReporterOptions {
 
 /** After another writer came first: by then the watch has told what is there now. */
 const retryMs = 200;
+/** By then the watch has told of a write, unless it is late. */
+const echoMs = 1_000;
 /** Enough to keep up with a burst of unschedulable pods without starving the bindings. */
 const workers = 8;
 
@@ -77,10 +79,15 @@ interface Wanted {
   readonly nominatedNodeName: string | undefined;
 }
 
+interface Written extends Wanted {
+  readonly resourceVersion: string;
+}
+
 /**
  * Conditions go through a queue by pod, so the latest wins and a failing write is tried again; what the pod already
  * says is not written. A write is based on the version last seen: where the pod was bound meanwhile, by another
- * scheduler or with an answer that was lost, it must not say otherwise.
+ * scheduler or with an answer that was lost, it must not say otherwise. Until the watch has told of a write, what was
+ * written counts as what the pod says: an attempt may come sooner than a late watch.
  */
 export function createReporter(options: ReporterOptions): Reporter {
   return new ConditionReporter(options);
@@ -93,6 +100,8 @@ class ConditionReporter implements Reporter {
   readonly #queue: WorkQueue;
   readonly #wanted = new Map<string, Wanted>();
   readonly #writing = new Map<string, Promise<unknown>>();
+  /** What the pods say that the watch has not told of yet. */
+  readonly #written = new Map<string, Written>();
 
   constructor(options: ReporterOptions) {
     this.#options = options;
@@ -129,7 +138,7 @@ class ConditionReporter implements Reporter {
   }
 
   notBound(pod: PodInfo, { reason, message, nominatedNodeName: said }: Report): void {
-    const waiting = this.#wanted.get(pod.uid);
+    const waiting = this.#latest(pod.uid);
     const known = waiting?.condition ?? findCondition(pod.pod.status?.conditions, 'PodScheduled');
     const before = waiting?.nominatedNodeName ?? pod.pod.status?.nominatedNodeName ?? '';
     const nominatedNodeName = said === undefined || said === before ? waiting?.nominatedNodeName : said;
@@ -147,7 +156,7 @@ class ConditionReporter implements Reporter {
   }
 
   notNominated(pod: PodInfo): void {
-    this.#wanted.set(pod.uid, { pod, condition: this.#wanted.get(pod.uid)?.condition, nominatedNodeName: '' });
+    this.#wanted.set(pod.uid, { pod, condition: this.#latest(pod.uid)?.condition, nominatedNodeName: '' });
     this.#queue.add(pod.uid);
   }
 
@@ -160,29 +169,31 @@ class ConditionReporter implements Reporter {
     await Promise.all([...this.#recorders.values()].map((recorder) => recorder.flush()));
   }
 
+  #latest(uid: string): Wanted | undefined {
+    return this.#wanted.get(uid) ?? this.#written.get(uid);
+  }
+
   async #write(key: string, signal: AbortSignal): Promise<void> {
     const next = this.#wanted.get(key);
-    if (!next) return;
+    if (!next) {
+      this.#forgetIfSeen(key);
+      return;
+    }
     const found = this.#options.current(next.pod.key);
     if (found?.metadata?.uid !== next.pod.uid || found.spec?.nodeName) {
       this.#wanted.delete(key);
+      this.#forgetIfSeen(key);
       return;
     }
-    const { namespace, name = '', uid, resourceVersion } = found.metadata;
-    const metadata = { uid, resourceVersion };
-    const status = { ...(next.condition && { conditions: [conditionJson(next.condition)] }), ...nominated(next) };
     try {
-      const call = this.#options.pods.patch(
-        { namespace, name, subresource: 'status', type: 'strategic' },
-        { metadata, status },
-        {},
-        { signal },
-      );
+      const call = this.#patch(found, next, signal);
       this.#writing.set(
         key,
         call.catch(() => {}),
       );
-      await call;
+      const { metadata } = await call;
+      this.#written.set(key, { ...next, resourceVersion: metadata?.resourceVersion ?? '' });
+      this.#queue.addAfter(key, echoMs);
     } catch (error) {
       if (isConflict(error)) {
         this.#queue.addAfter(key, retryMs);
@@ -193,6 +204,26 @@ class ConditionReporter implements Reporter {
       this.#writing.delete(key);
     }
     if (this.#wanted.get(key) === next) this.#wanted.delete(key);
+  }
+
+  #patch({ metadata = {} }: Pod, next: Wanted, signal: AbortSignal): Promise<Pod> {
+    const { namespace, name = '', uid, resourceVersion } = metadata;
+    const status = { ...(next.condition && { conditions: [conditionJson(next.condition)] }), ...nominated(next) };
+    return this.#options.pods.patch(
+      { namespace, name, subresource: 'status', type: 'strategic' },
+      { metadata: { uid, resourceVersion }, status },
+      {},
+      { signal },
+    );
+  }
+
+  #forgetIfSeen(key: string): void {
+    const written = this.#written.get(key);
+    if (!written) return;
+    const found = this.#options.current(written.pod.key);
+    const isOlder = Number(found?.metadata?.resourceVersion) < Number(written.resourceVersion);
+    if (found?.metadata?.uid === written.pod.uid && isOlder) this.#queue.addAfter(key, echoMs);
+    else this.#written.delete(key);
   }
 }
 
