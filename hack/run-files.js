@@ -1,5 +1,6 @@
 // Runs test files side by side on hosts of hack/cluster: `node hack/run-files.js HOSTS RESULTS FILE...`. Each free host
-// takes the next file. Prints a line for each, all of what a failed one wrote, and at the end how many tests passed.
+// takes the next file. Prints a line for each, all of what a failed one wrote, and at the end which failed, and how many
+// tests passed.
 // Exits with 1 when one failed, or was skipped.
 import { spawn } from 'node:child_process';
 import { createWriteStream, readFileSync } from 'node:fs';
@@ -23,6 +24,8 @@ const queue = files.toSorted((a, b) => rank(a) - rank(b));
 const running = new Set();
 let passed = 0;
 let passedFiles = 0;
+/** Of each file that failed: where, and the first lines of what vitest says of each of its tests. */
+const failures = [];
 
 /**
  * Without roots of this machine's own: each process would read them as it starts,
@@ -94,7 +97,10 @@ async function serve(host) {
       passedFiles += 1;
       console.log(`passed  ${file}: ${outcome.passed} tests in ${seconds}; ${queue.length} files wait`);
     } else {
-      console.log(`${readFileSync(log, 'utf8')}\nFAILED  ${file}: ${why}, after ${seconds}`);
+      const said = readFileSync(log, 'utf8');
+      const found = said.match(/^.*FAIL .*\n.*$/gm) ?? [];
+      failures.push(`FAILED  ${file}: ${why}, after ${seconds}`, ...found);
+      console.log(`${said}\nFAILED  ${file}: ${why}, after ${seconds}`);
     }
   }
   runner.end();
@@ -117,5 +123,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   });
 }
 await Promise.all(Array.from({ length: Number(hosts) }, (_, at) => serve(`h${at + 1}`)));
+// Once more at the end: a log that is cut in the middle still tells.
+if (failures.length > 0) console.log(failures.join('\n'));
 console.log(`${passedFiles} of ${files.length} files passed, ${passed} tests`);
 if (passedFiles < files.length) process.exitCode = 1;
