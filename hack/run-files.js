@@ -1,7 +1,6 @@
 // Runs test files side by side on hosts of hack/cluster: `node hack/run-files.js HOSTS RESULTS FILE...`. Each free host
-// takes the next file. Prints a line for each, all of what a failed one wrote, and at the end which failed, and how many
-// tests passed.
-// Exits with 1 when one failed, or was skipped.
+// takes the next file. Prints a line for each, all of what a failed one wrote, and at the end which failed, and how
+// many tests passed. Exits with 1 when one failed, or was skipped.
 import { spawn } from 'node:child_process';
 import { createWriteStream, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
