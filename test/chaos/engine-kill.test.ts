@@ -49,7 +49,6 @@ const account = () =>
     hostPorts,
     inside: (program, ...args) => engine.inside(program, ...args),
     roots: [engine.folder],
-    engineIsKilled: true,
   });
 const page = async (port: number) => (await engine.inside('curl', '-sf', '--max-time', '5', `http://127.0.0.1:${port}/`)).stdout;
 const get = (name: string) => client.pods.get({ namespace, name });

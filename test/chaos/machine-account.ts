@@ -27,8 +27,6 @@ export interface AccountOptions {
   readonly inside?: ((program: string, ...args: readonly string[]) => Promise<Outcome>) | undefined;
   /** Folders besides the data directory and the engine's, below which what is mounted counts. */
   readonly roots?: readonly string[] | undefined;
-  /** The test kills the engine: what only an engine that was killed leaves does not count. */
-  readonly engineIsKilled?: boolean | undefined;
 }
 
 /**
@@ -37,20 +35,10 @@ export interface AccountOptions {
  */
 const leftByEngine = /\/overlay2\/[0-9a-f]{64}-init\/merged$/;
 
-/**
- * The memory that a container's processes share. An engine that is killed while it removes a container may leave it
- * mounted without a container that it knows, and takes it away at no later start or end (Docker 20.10).
- */
-const sharedMemory = /\/containers\/([0-9a-f]{64})\/mounts\/shm$/;
-
-export async function takeAccount(options: AccountOptions): Promise<Account> {
-  const { dataDir, nodeName, hostPorts, inside, roots: more = [], engineIsKilled = false } = options;
+export async function takeAccount({ dataDir, nodeName, hostPorts, inside, roots: more = [] }: AccountOptions): Promise<Account> {
   const there = inside ?? ((program: string, ...args: readonly string[]) => run(program, args));
-  // Before the containers: one that comes meanwhile is known.
-  const mounted = readFileSync('/proc/self/mounts', 'utf8');
-  const [containers, known, networks, endpoints, links, volumes, rules, engineRoots] = await Promise.all([
+  const [containers, networks, endpoints, links, volumes, rules, engineRoots] = await Promise.all([
     containersOf(nodeName),
-    lines('docker', 'ps', '--all', '--quiet', '--no-trunc'),
     lines('docker', 'network', 'ls', '--format', '{{.Name}}'),
     lines('docker', 'network', 'inspect', 'bridge', '--format', '{{range .Containers}}{{println .EndpointID}}{{end}}'),
     linesOf('ip link', there('ip', '-o', 'link')),
@@ -61,14 +49,10 @@ export async function takeAccount(options: AccountOptions): Promise<Account> {
   // Whatever else is mounted on the machine meanwhile is not ours.
   const roots = [dataDir, ...(inside === undefined ? ['/run/docker', '/var/run/docker'] : []), ...engineRoots, ...more];
   const ofNode = join(dataDir, 'node', nodeName);
-  const isForgotten = (path: string) => {
-    const [, id] = sharedMemory.exec(path) ?? [];
-    return engineIsKilled && id !== undefined && !known.includes(id);
-  };
-  const mounts = mounted
+  const mounts = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '')
-    .filter((path) => roots.some((root) => path.startsWith(`${root}/`)) && !leftByEngine.test(path) && !isForgotten(path))
+    .filter((path) => roots.some((root) => path.startsWith(`${root}/`)) && !leftByEngine.test(path))
     // The mount for memory volumes stays from the node's first pod on; the volumes in it are counted.
     .filter((path) => path !== join(ofNode, 'memory'));
   return {
