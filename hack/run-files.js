@@ -23,7 +23,7 @@ const queue = files.toSorted((a, b) => rank(a) - rank(b));
 const running = new Set();
 let passed = 0;
 let passedFiles = 0;
-/** Of each file that failed: where, and the first lines of what vitest says of each of its tests. */
+/** A line for each file that failed, and the names and first error lines of its failed tests. */
 const failures = [];
 
 /**
@@ -122,7 +122,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   });
 }
 await Promise.all(Array.from({ length: Number(hosts) }, (_, at) => serve(`h${at + 1}`)));
-// Once more at the end: a log that is cut in the middle still tells.
+// Repeated at the end: CI shows a long log without its middle.
 if (failures.length > 0) console.log(failures.join('\n'));
 console.log(`${passedFiles} of ${files.length} files passed, ${passed} tests`);
 if (passedFiles < files.length) process.exitCode = 1;

@@ -59,7 +59,7 @@ async function runLoops(options: RunSchedulerOptions, own: LinkedAbort): Promise
   const meter = createMeter(metrics, schedulerNames);
   const cache = createCache({ now: clock.now });
   const writes = { pods: writer.resource('Pod'), events: writer.resource('Event') };
-  const reporter = createReporter({ ...writes, current: pods.lister.get, clock, logger, metrics });
+  const reporter = createReporter({ ...writes, cached: pods, clock, logger, metrics });
   const evictor = createEvictor({ pods: writes.pods, reporter, clock, logger });
   const sources = {
     bind: defaultBinder(bindings),

@@ -19,7 +19,14 @@ function setUp() {
   const clock = createFakeClock();
   /** What the scheduler has heard of the pod so far. */
   let seen: Pod | undefined = pods.stored('default/high');
-  const reporter = createReporter({ pods, current: () => seen, events, clock, logger: createFakeLogger() });
+  const shows = (version: string) => Number(seen?.metadata?.resourceVersion) >= Number(version);
+  const reporter = createReporter({
+    pods,
+    cached: { shows, lister: { get: () => seen } },
+    events,
+    clock,
+    logger: createFakeLogger(),
+  });
   /** Writes what waits, and says where the pod is nominated then. */
   const written = async () => {
     const stop = new AbortController();
@@ -78,7 +85,7 @@ it('says it once the cache is current, when another client wrote the pod before'
   });
 });
 
-it('knows what it said last, also before the news of it is here', async () => {
+it('compares a report with its own last write until the watch delivers that write', async () => {
   const { reporter, pods, clock, see } = setUp();
   const stop = new AbortController();
   const running = reporter.run(stop.signal);
@@ -92,7 +99,7 @@ it('knows what it said last, also before the news of it is here', async () => {
   await settle();
   await clock.advance(5_000);
   expect(says()).toEqual(['SchedulerError']);
-  // An attempt before the watch has told: what it says is what the stale pod said.
+  // The watch has not delivered the last write: the report equals the condition of the cached pod.
   reporter.notBound(stale, full);
   await settle();
   see();
@@ -101,7 +108,7 @@ it('knows what it said last, also before the news of it is here', async () => {
   see();
   await clock.advance(2_000);
   const calls = pods.callLog('patch').length;
-  // With the news here it goes by the news, whoever wrote.
+  // Afterwards it compares with the cached pod, also when another client wrote last.
   pods.put({ ...pods.stored('default/high')!, status: {} });
   see();
   reporter.notBound(podInfo(pods.stored('default/high')!), full);

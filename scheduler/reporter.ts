@@ -9,6 +9,8 @@ import {
   createWorkQueue,
   type EventRecorder,
   type EventRecorderOptions,
+  type Informer,
+  type Lister,
   type Logger,
   type PodClient,
   referenceTo,
@@ -58,8 +60,8 @@ export interface Report {
 
 export interface ReporterOptions {
   readonly pods: Pick<PodClient, 'patch'>;
-  /** The pod as the API last showed it, by its key. */
-  readonly current: (key: string) => Pod | undefined;
+  /** The pods as the watch last told of them. */
+  readonly cached: Pick<Informer<Pod>, 'shows'> & { readonly lister: Pick<Lister<Pod>, 'get'> };
   readonly events: EventRecorderOptions['client'];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -68,7 +70,7 @@ export interface ReporterOptions {
 
 /** After another writer came first: by then the watch has told what is there now. */
 const retryMs = 200;
-/** By then the watch has told of a write, unless it is late. */
+/** How long the watch usually takes, at most, to deliver a write. */
 const echoMs = 1_000;
 /** Enough to keep up with a burst of unschedulable pods without starving the bindings. */
 const workers = 8;
@@ -86,8 +88,8 @@ interface Written extends Wanted {
 /**
  * Conditions go through a queue by pod, so the latest wins and a failing write is tried again; what the pod already
  * says is not written. A write is based on the version last seen: where the pod was bound meanwhile, by another
- * scheduler or with an answer that was lost, it must not say otherwise. Until the watch has told of a write, what was
- * written counts as what the pod says: an attempt may come sooner than a late watch.
+ * scheduler or with an answer that was lost, it must not say otherwise. Until the watch delivers a write, later reports
+ * are compared with that write: the next attempt may come before a slow watch.
  */
 export function createReporter(options: ReporterOptions): Reporter {
   return new ConditionReporter(options);
@@ -100,7 +102,7 @@ class ConditionReporter implements Reporter {
   readonly #queue: WorkQueue;
   readonly #wanted = new Map<string, Wanted>();
   readonly #writing = new Map<string, Promise<unknown>>();
-  /** What the pods say that the watch has not told of yet. */
+  /** Writes that the watch has not delivered yet, by the pod's uid. */
   readonly #written = new Map<string, Written>();
 
   constructor(options: ReporterOptions) {
@@ -170,19 +172,25 @@ class ConditionReporter implements Reporter {
   }
 
   #latest(uid: string): Wanted | undefined {
-    return this.#wanted.get(uid) ?? this.#written.get(uid);
+    return this.#wanted.get(uid) ?? this.#undelivered(uid);
+  }
+
+  #undelivered(uid: string): Written | undefined {
+    const written = this.#written.get(uid);
+    if (!written || !this.#options.cached.shows(written.resourceVersion)) return written;
+    this.#written.delete(uid);
+    return undefined;
   }
 
   async #write(key: string, signal: AbortSignal): Promise<void> {
     const next = this.#wanted.get(key);
     if (!next) {
-      this.#forgetIfSeen(key);
+      if (this.#undelivered(key)) this.#queue.addAfter(key, echoMs);
       return;
     }
-    const found = this.#options.current(next.pod.key);
+    const found = this.#options.cached.lister.get(next.pod.key);
     if (found?.metadata?.uid !== next.pod.uid || found.spec?.nodeName) {
       this.#wanted.delete(key);
-      this.#forgetIfSeen(key);
       return;
     }
     try {
@@ -215,15 +223,6 @@ class ConditionReporter implements Reporter {
       {},
       { signal },
     );
-  }
-
-  #forgetIfSeen(key: string): void {
-    const written = this.#written.get(key);
-    if (!written) return;
-    const found = this.#options.current(written.pod.key);
-    const isOlder = Number(found?.metadata?.resourceVersion) < Number(written.resourceVersion);
-    if (found?.metadata?.uid === written.pod.uid && isOlder) this.#queue.addAfter(key, echoMs);
-    else this.#written.delete(key);
   }
 }
 
