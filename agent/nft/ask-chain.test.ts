@@ -41,5 +41,9 @@ it('fails all that ask together when nft is lost', async () => {
 });
 
 it('lets all checks of one period fall on the same moments', () => {
-  expect([0, 1, 1_999, 2_000, 4_500].map((now) => now + untilCheck(2_000, now))).toEqual([2_000, 2_000, 2_000, 4_000, 6_000]);
+  expect([0, 1, 1_900, 2_000, 4_500].map((now) => now + untilCheck(2_000, now))).toEqual([2_000, 2_000, 2_000, 4_000, 6_000]);
+});
+
+it('repeats no check that came some milliseconds early', () => {
+  expect([1_950, 1_999, 2_001].map((now) => now + untilCheck(2_000, now))).toEqual([4_000, 4_000, 4_000]);
 });

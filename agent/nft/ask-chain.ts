@@ -10,8 +10,6 @@ interface Question {
   readonly settle: (state: Promise<ChainState>) => void;
 }
 
-/** Questions that come within this time are asked together. */
-const gatherMs = 5;
 const waiting = new WeakMap<Nft, Question[]>();
 
 /**
@@ -30,19 +28,29 @@ export function askChain(nft: Nft, chain: string): Promise<ChainState> {
     }
     const questions = [question];
     waiting.set(nft, questions);
-    setTimeout(() => {
+    setImmediate(() => {
       waiting.delete(nft);
       const together = askTogether(
         nft,
         questions.map((each) => each.chain),
       );
       for (const [index, { settle }] of questions.entries()) settle(together.then((states) => states[index]!));
-    }, gatherMs);
+    });
   });
 }
 
-/** Of the moment that checks are due: the same for all that check so often, so that they ask together. */
-export const untilCheck = (everyMs: number, nowMs: number): number => everyMs - (nowMs % everyMs);
+/**
+ * Of the moment that checks are due: the same for all that check so often, so that they ask together (with
+ * `withSharedTimers`). Timers come some milliseconds early at times: a check at such a moment counts, and is not
+ * repeated at once.
+ */
+export function untilCheck(everyMs: number, nowMs: number): number {
+  const ms = everyMs - (nowMs % everyMs);
+  return ms <= earlyMs ? ms + everyMs : ms;
+}
+
+/** How early a check may come. */
+export const earlyMs = 50;
 
 async function askTogether(nft: Nft, chains: readonly string[]): Promise<readonly ChainState[]> {
   const states = await ask(nft, chains);

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createBackoff } from '../../client/backoff.ts';
-import { pause } from '../../client/clock.ts';
+import { pause, systemClock } from '../../client/clock.ts';
 import type { Logger } from '../../client/logger.ts';
-import { askChain, type ChainState, untilCheck } from './ask-chain.ts';
+import { askChain, type ChainState, earlyMs, untilCheck } from './ask-chain.ts';
 import { NftProcess, NftRefusedError } from './nft-process.ts';
+import { withSharedTimers } from './shared-timers.ts';
 import { WakeUp } from './wake-up.ts';
 
 /** Whose table it is: several agents may share a machine. */
@@ -57,6 +58,7 @@ export interface KeptTableOptions {
 
 /** How often the table is looked for: one that is gone is back within 5 s. */
 const checkMs = 2_000;
+const checkClock = withSharedTimers(systemClock);
 /** nft takes 255 characters. */
 const longestOwner = 200;
 
@@ -165,7 +167,7 @@ export class KeptTable {
         await this.#step();
         backoff.reset();
         if (!content.hasChanges()) this.#settle();
-        await this.#wakeUp.wait(signal, Math.max(0, this.#checkAt - Date.now()));
+        await this.#wakeUp.wait(signal, Math.max(0, this.#checkAt - Date.now()), checkClock);
       } catch (error) {
         this.#table = undefined;
         if (signal.aborted) break;
@@ -181,7 +183,7 @@ export class KeptTable {
   /** Does what is due. When it fails, it is not known what the table holds. */
   async #step(): Promise<void> {
     const { content } = this.#options;
-    if (this.#table !== undefined && Date.now() >= this.#checkAt) await this.#check(this.#table);
+    if (this.#table !== undefined && Date.now() >= this.#checkAt - earlyMs) await this.#check(this.#table);
     while (content.hasChanges() || this.#table === undefined) {
       const transaction = await content.take(this.#table);
       if (this.#table === undefined) {

@@ -2,6 +2,7 @@ import type { AddressRange } from '../../api/meta/address-range.ts';
 import { type Clock, pause } from '../../client/clock.ts';
 import { untilCheck } from '../nft/ask-chain.ts';
 import type { NftProcess } from '../nft/nft-process.ts';
+import { withSharedTimers } from '../nft/shared-timers.ts';
 import { wordsOf } from '../words-of.ts';
 import { AddressPool } from './address-pool.ts';
 import {
@@ -250,7 +251,7 @@ export class PodNetwork {
         this.#options.warn(`the pods' network cannot be checked: ${wordsOf(error)}`);
       }
       const { clock } = this.#options;
-      await pause(untilCheck(guardMs, clock.now()), AbortSignal.any([signal, this.#hurry.signal]), clock);
+      await pause(untilCheck(guardMs, clock.now()), AbortSignal.any([signal, this.#hurry.signal]), withSharedTimers(clock));
     }
   }
 

@@ -1,5 +1,7 @@
 import { type Clock, pause } from '../../client/clock.ts';
 import { type Probe, type ProbeResult, probeResolver } from '../net-check/dns-probe.ts';
+import { untilCheck } from '../nft/ask-chain.ts';
+import { withSharedTimers } from '../nft/shared-timers.ts';
 import { wordsOf } from '../words-of.ts';
 import { gatewayAddressOf } from './gateway-link.ts';
 import { type Measured, measureWays } from './measure-ways.ts';
@@ -69,7 +71,7 @@ export class WayMeasurer {
       } catch (error) {
         this.#tell(`the ways to other nodes cannot be measured: ${wordsOf(error)}`, warn);
       }
-      await pause(tickMs, AbortSignal.any([signal, this.#hurry.signal]), clock);
+      await pause(untilCheck(tickMs, clock.now()), AbortSignal.any([signal, this.#hurry.signal]), withSharedTimers(clock));
     }
   }
 
