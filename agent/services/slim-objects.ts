@@ -17,10 +17,10 @@ class SlimService implements Service {
   constructor({ metadata, spec, status }: Service) {
     const { namespace = '', name = '', labels: { provider } = {} } = metadata ?? {};
     const isServers = provider !== undefined && isControlPlane({ namespace, name });
-    this.metadata = { ...identityOf(metadata), ...(isServers && { labels: { provider } }) };
-    this.#spec = spec && JSON.stringify(slimSpec(spec));
+    this.metadata = identityOf(metadata, isServers ? { provider } : undefined);
+    this.#spec = spec && textOf(slimSpec(spec));
     const ingress = status?.loadBalancer?.ingress?.map(({ ip, ipMode }) => ({ ip, ipMode })) ?? [];
-    this.#status = ingress.length > 0 ? JSON.stringify({ loadBalancer: { ingress } }) : undefined;
+    this.#status = ingress.length > 0 ? textOf({ loadBalancer: { ingress } }) : undefined;
   }
 
   get spec(): Service['spec'] {
@@ -37,17 +37,24 @@ class SlimService implements Service {
   }
 }
 
+/** Without what means the same when it is absent (`unless`), which is half of the usual spec. */
 function slimSpec(spec: NonNullable<Service['spec']>): object {
   const { type, clusterIP, clusterIPs, externalIPs, externalName, publishNotReadyAddresses, ports } = spec;
   const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, externalTrafficPolicy } = spec;
   const { loadBalancerSourceRanges, healthCheckNodePort } = spec;
+  const hasOne = clusterIP !== undefined && clusterIPs?.length === 1 && clusterIPs[0] === clusterIP;
   return {
     ...{ loadBalancerSourceRanges, healthCheckNodePort },
-    ...{ type, clusterIP, clusterIPs, externalIPs, externalName, publishNotReadyAddresses },
-    ...{ sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, externalTrafficPolicy },
-    ports: ports?.map(({ name, protocol, port, nodePort }) => ({ name, protocol, port, nodePort })),
+    ...{ type: unless('ClusterIP', type), clusterIP, clusterIPs: hasOne ? undefined : clusterIPs },
+    ...{ externalIPs, externalName, publishNotReadyAddresses: publishNotReadyAddresses || undefined },
+    ...{ sessionAffinity: unless('None', sessionAffinity), sessionAffinityConfig },
+    internalTrafficPolicy: unless('Cluster', internalTrafficPolicy),
+    externalTrafficPolicy: unless('Cluster', externalTrafficPolicy),
+    ports: ports?.map(({ name, protocol, port, nodePort }) => ({ name, protocol: unless('TCP', protocol), port, nodePort })),
   };
 }
+
+const unless = <T>(usual: T, value: T | undefined): T | undefined => (value === usual ? undefined : value);
 
 export const slimSlice = (slice: EndpointSlice): EndpointSlice => new SlimSlice(slice);
 
@@ -60,15 +67,10 @@ class SlimSlice implements EndpointSlice {
 
   constructor({ metadata, addressType, endpoints, ports }: EndpointSlice) {
     const service = metadata?.labels?.[serviceLabels.serviceName];
-    this.metadata = {
-      ...identityOf(metadata),
-      ...(service !== undefined && { labels: { [serviceLabels.serviceName]: service } }),
-    };
+    this.metadata = identityOf(metadata, service === undefined ? undefined : { [serviceLabels.serviceName]: service });
     this.addressType = addressType;
-    this.#endpoints = textOf(endpoints, ({ addresses, conditions, hostname, nodeName }) => ({
-      ...{ addresses, conditions, hostname, nodeName },
-    }));
-    this.#ports = textOf(ports, ({ name, protocol, port }) => ({ name, protocol, port }));
+    this.#endpoints = endpoints && textOf(endpoints.map(slimEndpoint));
+    this.#ports = ports && textOf(ports.map(({ name, protocol, port }) => ({ name, protocol: unless('TCP', protocol), port })));
   }
 
   get endpoints(): NonNullable<EndpointSlice['endpoints']> | undefined {
@@ -85,9 +87,18 @@ class SlimSlice implements EndpointSlice {
   }
 }
 
-const textOf = <T>(list: readonly T[] | undefined, slim: (each: T) => object): string | undefined =>
-  list && JSON.stringify(list.map(slim));
+/** Conditions that say no more than "ready", as those of most endpoints do, mean the same when they are absent. */
+function slimEndpoint({ addresses, conditions = {}, hostname, nodeName }: SliceEndpoint): object {
+  const { ready = true, serving = ready, terminating = false } = conditions;
+  return { addresses, conditions: ready && serving && !terminating ? undefined : conditions, hostname, nodeName };
+}
 
-function identityOf({ namespace, name, uid, resourceVersion }: ObjectMeta = {}): ObjectMeta {
-  return { namespace, name, uid, resourceVersion };
+type SliceEndpoint = NonNullable<EndpointSlice['endpoints']>[number];
+
+/** JSON in one piece: V8 keeps what it puts together in two, even after it was read. */
+const textOf = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString();
+
+/** With labels in the same literal: V8 keeps what is added to an object apart from it. */
+function identityOf({ namespace, name, uid, resourceVersion }: ObjectMeta = {}, labels?: ObjectMeta['labels']): ObjectMeta {
+  return { namespace, name, uid, resourceVersion, labels };
 }
