@@ -1,6 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { type Clock, pause } from '../client/clock.ts';
 import type { Logger } from '../client/logger.ts';
+import { WakeUp } from './nft/wake-up.ts';
 import { wordsOf } from './words-of.ts';
 
 export interface KeptFileOptions {
@@ -21,6 +22,7 @@ export class KeptFile {
   #isDirty = false;
   /** Why the last write failed. */
   #failed = '';
+  readonly #wakeUp = new WakeUp();
 
   constructor(options: KeptFileOptions) {
     this.#options = options;
@@ -28,12 +30,15 @@ export class KeptFile {
 
   changed(): void {
     this.#isDirty = true;
+    this.#wakeUp.wake();
   }
 
-  /** Until aborted; what is not written by then is written at the end. Never throws. */
+  /** Until aborted; what is not written by then is written at the end. No timer while nothing changes. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
+    const { everyMs, clock } = this.#options;
     while (!signal.aborted) {
-      await pause(this.#options.everyMs, signal, this.#options.clock);
+      if (!this.#isDirty) await this.#wakeUp.wait(signal);
+      await pause(everyMs - (clock.now() % everyMs), signal, clock);
       await this.#write();
     }
   }

@@ -11,8 +11,8 @@ const momentsOf = new WeakMap<Clock, Map<number, Moment>>();
 
 /**
  * The same time, with one timer for all that wait for the same moment (`untilCheck`): to wake an idle process costs
- * about a millisecond of the processor, whatever for. A callback comes up to 20 ms early. For waits of some seconds:
- * when the machine's clock is set, a callback may come as late as the longest of them.
+ * about a millisecond of the processor, whatever for. A callback comes up to 20 ms early or late. For waits of some
+ * seconds: when the machine's clock is set, a callback may come as late as the longest of them.
  */
 export function withSharedTimers(clock: Clock): Clock {
   const moments = momentsOf.get(clock) ?? new Map<number, Moment>();

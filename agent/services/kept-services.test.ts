@@ -51,6 +51,18 @@ it('writes at the end what has changed since, and nothing when nothing has', asy
   expect(await read()).toEqual(known('db'));
 });
 
+it('has no timer while nothing changes', async () => {
+  const { kept, clock, end } = start();
+  await clock.advance(60_000);
+  expect(clock.pending).toBe(0);
+  kept.changed();
+  await expect.poll(() => clock.pending).toBe(1);
+  await clock.advance(30_000);
+  await expect.poll(read).toEqual(known('web'));
+  await expect.poll(() => clock.pending).toBe(0);
+  await end();
+});
+
 it('tries a failed write again, and says once why', async () => {
   const folder = join(nodeDir, 'missing');
   const { kept, clock, logger, end } = start(folder);
