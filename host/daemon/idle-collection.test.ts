@@ -7,10 +7,12 @@ const megabyte = 1024 * 1024;
 /** A process whose figures the test sets. */
 class Process implements Collector {
   cpu = 500;
+  waited = 70_000;
   heap = 10 * megabyte;
   collected = 0;
   shrunk = 0;
   cpuMs = () => this.cpu;
+  waitedMs = () => this.waited;
   young = 1 * megabyte;
   heapBytes = () => this.heap;
   youngBytes = () => this.young;
@@ -113,6 +115,32 @@ describe('collecting when idle', () => {
     process.young = 32 * megabyte;
     vi.advanceTimersByTime(10 * checkMs);
     expect([process.shrunk, process.collected]).toEqual([7, 0]);
+  });
+
+  it('takes a process that waits for a processor for one at work, until it waits no more', () => {
+    collectWhenIdle(stop.signal, process);
+    process.young = 32 * megabyte;
+    for (let check = 0; check < 10; check++) {
+      process.cpu += 200;
+      process.waited += 6_000;
+      vi.advanceTimersByTime(checkMs);
+    }
+    expect(process.collections()).toBe(0);
+    // A process that only ticks waits a little each time, too.
+    for (let check = 0; check < 10; check++) {
+      process.cpu += 50;
+      process.waited += 800;
+      vi.advanceTimersByTime(checkMs);
+    }
+    expect([process.shrunk, process.collected]).toEqual([3, 0]);
+  });
+
+  it('counts how long the process waits for a processor', () => {
+    const { waitedMs } = v8Collector();
+    const before = waitedMs();
+    // Some kernels do not count it.
+    expect(before).toBeGreaterThanOrEqual(0);
+    expect(waitedMs()).toBeGreaterThanOrEqual(before);
   });
 
   it('leaves a large heap alone until much of it is new', () => {
@@ -284,7 +312,7 @@ describe('collecting when idle', () => {
   it('gives back the room that V8 took for young objects', async () => {
     // The tests of other files may have left this process a heap that would only be collected, and may still work.
     const v8 = v8Collector();
-    const calm: Collector = { ...v8, heapBytes: () => 0, cpuMs: () => 0 };
+    const calm: Collector = { ...v8, heapBytes: () => 0, cpuMs: () => 0, waitedMs: () => 0 };
     const kept: object[] = [];
     for (let i = 0; i < 5_000_000 && v8.youngBytes() < 16 * megabyte; i++) kept[i % 200_000] = { i, more: [i] };
     expect(v8.youngBytes()).toBeGreaterThanOrEqual(16 * megabyte);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -7,6 +8,8 @@ import { type HeapReducer, LargeHeap, v8Reducer } from './large-heap.ts';
 export interface Collector {
   /** Processor time so far, in milliseconds. */
   cpuMs(): number;
+  /** How long the thread with the event loop has waited for a processor so far, in milliseconds. */
+  waitedMs(): number;
   /**
    * Bytes of the heap that are in use, by what lives and by garbage; without what is young, which V8 itself collects
    * all the time and cheaply.
@@ -32,7 +35,8 @@ export interface Collector {
 export const checkMs = 10_000;
 /**
  * Processor time in an interval up to which the process is quiet, so that a pause of 50 ms delays nothing: a fifth of a
- * core. Heartbeats of 500 nodes take half of that, and lists of the engine far less.
+ * core. Heartbeats of 500 nodes take half of that, and lists of the engine far less. Time that it waits for a processor
+ * counts too: on a machine that is overloaded a process at work gets little of one, and a pause comes on top.
  */
 const quietMs = checkMs / 5;
 /** Processor time beyond which the process is busy: half a core. The reduction of a large heap alone takes less. */
@@ -59,6 +63,7 @@ const mostPausedBytes = 32 * 1024 * 1024;
  */
 export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Collector()): void {
   let cpuMs = collector.cpuMs();
+  let waitedMs = collector.waitedMs();
   let heapBytes = collector.heapBytes();
   let hasWorked = false;
   /** Whether there was work since code was given back, at the start too. */
@@ -67,8 +72,8 @@ export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Co
   const large = new LargeHeap(collector.reducer);
   const timer = setInterval(() => {
     const workedMs = collector.cpuMs() - cpuMs;
-    const isQuiet = workedMs <= quietMs;
-    const rests = workedMs <= restMs;
+    const isQuiet = workedMs + collector.waitedMs() - waitedMs <= quietMs;
+    const rests = isQuiet && workedMs <= restMs;
     const isLarge = collector.heapBytes() > (rests ? mostShrunkBytes : mostPausedBytes);
     const isReducing = large.check({ isLarge, isQuiet, isBusy: workedMs > busyMs });
     hasWorked ||= !isQuiet || collector.heapBytes() - heapBytes > Math.max(worthBytes, heapBytes * worthFraction);
@@ -87,6 +92,7 @@ export function collectWhenIdle(signal: AbortSignal, collector: Collector = v8Co
     // V8 collects by itself too.
     heapBytes = Math.min(heapBytes, collector.heapBytes());
     cpuMs = collector.cpuMs();
+    waitedMs = collector.waitedMs();
   }, checkMs);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
@@ -115,6 +121,7 @@ export function v8Collector(): Collector {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1000;
     },
+    waitedMs: readWaitedMs,
     // Not what it takes from the system: that falls only some time after a collection.
     heapBytes: () =>
       getHeapSpaceStatistics()
@@ -133,6 +140,15 @@ export function v8Collector(): Collector {
       });
     },
   };
+}
+
+/** The second figure is in nanoseconds. A kernel that does not count has no such file, or zeros in it. */
+function readWaitedMs(): number {
+  try {
+    return Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[1]) / 1e6;
+  } catch {
+    return 0;
+  }
 }
 
 /**
