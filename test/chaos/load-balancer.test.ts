@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
-import type { DaemonSet, Pod, Service } from '../../client/index.ts';
+import { addressLeaseSeconds } from '../../api/meta/load-balancers.ts';
+import type { DaemonSet, Lease, Pod, Service } from '../../client/index.ts';
 import { eventually, run } from '../e2e/installation.ts';
 import { type Cluster, createCluster } from './cluster.ts';
 import { image, namespace } from './pod-churn.ts';
@@ -54,16 +55,18 @@ async function ask(address: string): Promise<string> {
 
 const get = (name: string): Promise<Service> => cluster.client.services.get({ namespace, name });
 
-async function holderOf(address: string): Promise<string> {
-  const lease = await cluster.client.leases.get({ namespace: 'kube-system', name: `lb-${address}` });
-  return lease.spec?.holderIdentity ?? '';
+async function leaseOf(address: string): Promise<NonNullable<Lease['spec']>> {
+  return (await cluster.client.leases.get({ namespace: 'kube-system', name: `lb-${address}` })).spec ?? {};
 }
 
-/** The host that holds an address, once one does and answers. */
+const holderOf = async (address: string): Promise<string> => (await leaseOf(address)).holderIdentity ?? '';
+
+/** The host that holds an address, once one does and answers, and renews it: an agent that ends leaves it for longer. */
 const heldBy = (address: string): Promise<Host> =>
   eventually(`${address} is held and answers`, async () => {
-    const host = await holderOf(address);
-    return host !== '' && (await ask(address)) !== '' ? (host as Host) : undefined;
+    const { holderIdentity: host = '', leaseDurationSeconds } = await leaseOf(address);
+    const isRenewed = host !== '' && leaseDurationSeconds === addressLeaseSeconds.least;
+    return isRenewed && (await ask(address)) !== '' ? (host as Host) : undefined;
   });
 
 interface Answer {

@@ -291,6 +291,17 @@ describe('a default deny', () => {
     await verify();
   });
 
+  /** A table is there a moment before packets pass through it: then it has the chain in_force. */
+  const enforced = (withinMs: number): Promise<true> =>
+    eventually(
+      'the table of h2 is in force',
+      async () => {
+        const tables = (await must('h2', 'nft list chains inet')).split(/^table /m);
+        return tables.some((table) => /^inet berthpolicy_/.test(table) && table.includes('in_force')) || undefined;
+      },
+      withinMs,
+    );
+
   it('holds from the first packet of new pods, in both directions', async () => {
     const target = `http://${addressOf('x/a')}/index.html`;
     const first = `timeout 2 wget -qO- ${target} && echo "got out"; echo here >/index.html; exec httpd -f -p 80 -h /`;
@@ -344,11 +355,7 @@ describe('a default deny', () => {
     await cluster.berth('h1', 'down');
     await must('h2', 'nft flush ruleset');
     const joined = cluster.berth('h2', 'join', '--detach');
-    await eventually(
-      'the table is there',
-      async () => ((await must('h2', 'nft list tables')).includes('inet berthpolicy_') ? true : undefined),
-      30_000,
-    );
+    await enforced(30_000);
     expect(differences(await connected(), expected())).toEqual([]);
     await cluster.berth('h1', 'up', '--detach', '--advertise', '10.117.8.1');
     await joined;
@@ -357,11 +364,7 @@ describe('a default deny', () => {
 
   it('is in force again within 5 s after nft flush ruleset', async () => {
     await must('h2', 'nft flush ruleset');
-    await eventually(
-      'the table is there',
-      async () => ((await must('h2', 'nft list tables')).includes('inet berthpolicy_') ? true : undefined),
-      5_000,
-    );
+    await enforced(5_000);
     expect(differences(await connected(), expected())).toEqual([]);
   });
 
