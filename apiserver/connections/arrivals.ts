@@ -45,11 +45,11 @@ export interface AwaitedRequest {
 }
 
 interface Arrival {
-  readonly source: EventEmitter;
   readonly connection: ArrivalConnection | undefined;
   readonly expire: (message: string) => void;
   readonly at: number;
   bytes: number;
+  isAwaited: boolean;
 }
 
 export interface ArrivalsOptions {
@@ -67,7 +67,7 @@ export interface ArrivalsOptions {
  */
 export class Arrivals {
   readonly #options: ArrivalsOptions;
-  readonly #arrivals = new Map<EventEmitter, Arrival>();
+  readonly #arrivals = new Set<Arrival>();
   readonly #resets = new WeakMap<ServerHttp2Session, TokenBuckets>();
   /** Connections that are about to be destroyed for their resets. */
   readonly #flooded = new WeakSet<ServerHttp2Session>();
@@ -88,36 +88,56 @@ export class Arrivals {
 
   /** Starts tracking a request that is one message. The result counts what has come of it. */
   begin(request: AwaitedRequest): (bytes: number) => void {
+    const arrival = this.#add(request);
+    const end = (): void => this.#end(arrival);
+    request.source.on('end', end);
+    request.source.on('close', end);
+    return (bytes) => this.#count(arrival, bytes);
+  }
+
+  /** `begin` and `follow` of a call whose request is one message. */
+  beginStream(stream: ServerHttp2Stream, expire: (message: string) => void): (bytes: number) => void {
+    const session = stream.session as ServerHttp2Session | undefined;
+    const arrival = this.#add({ connection: session, expire });
+    stream.on('end', () => this.#end(arrival));
+    stream.on('close', () => {
+      this.#end(arrival);
+      this.#closed(stream, session);
+    });
+    return (bytes) => this.#count(arrival, bytes);
+  }
+
+  #add({ connection, expire }: Pick<AwaitedRequest, 'connection' | 'expire'>): Arrival {
     const { limits, now } = this.#options;
     this.#timer ??= setTimeout(() => this.#sweepOn(), limits.timeMs / SWEEPS).unref();
-    const { source } = request;
-    const arrival: Arrival = { ...request, at: now(), bytes: 0 };
-    this.#arrivals.set(source, arrival);
+    const arrival: Arrival = { connection, expire, at: now(), bytes: 0, isAwaited: true };
+    this.#arrivals.add(arrival);
     if (this.#arrivals.size > limits.requests) this.#makeRoom('request-limit', () => 1);
-    const end = (): void => this.#end(source);
-    source.on('end', end);
-    source.on('close', end);
-    return (bytes) => {
-      if (!this.#arrivals.has(source)) return;
-      arrival.bytes += bytes;
-      this.#bytes += bytes;
-      if (this.#bytes > limits.bytes) this.#makeRoom('request-memory', (each) => each.bytes);
-    };
+    return arrival;
+  }
+
+  #count(arrival: Arrival, bytes: number): void {
+    if (!arrival.isAwaited) return;
+    arrival.bytes += bytes;
+    this.#bytes += bytes;
+    if (this.#bytes > this.#options.limits.bytes) this.#makeRoom('request-memory', (each) => each.bytes);
   }
 
   /** Any call begins: it counts against its connection when the client resets it. */
   follow(stream: ServerHttp2Stream): void {
     const session = stream.session as ServerHttp2Session | undefined;
-    stream.on('close', () => {
-      if (stream.rstCode === constants.NGHTTP2_CANCEL && session) this.#wasReset(session);
-    });
+    stream.on('close', () => this.#closed(stream, session));
+  }
+
+  #closed({ rstCode }: ServerHttp2Stream, session: ServerHttp2Session | undefined): void {
+    if (rstCode === constants.NGHTTP2_CANCEL && session) this.#wasReset(session);
   }
 
   /** The whole request is there, or never will be. */
-  #end(source: EventEmitter): void {
-    const arrival = this.#arrivals.get(source);
-    if (!arrival) return;
-    this.#arrivals.delete(source);
+  #end(arrival: Arrival): void {
+    if (!arrival.isAwaited) return;
+    arrival.isAwaited = false;
+    this.#arrivals.delete(arrival);
     this.#bytes -= arrival.bytes;
   }
 
@@ -131,9 +151,10 @@ export class Arrivals {
   /** Ends those that take too long. */
   sweep(): void {
     const before = this.#options.now() - this.#options.limits.timeMs;
-    for (const { source, connection, expire, at } of this.#arrivals.values()) {
+    for (const arrival of this.#arrivals) {
+      const { connection, expire, at } = arrival;
       if (at > before) continue;
-      this.#end(source);
+      this.#end(arrival);
       this.#options.refusals.note('request-timeout', addressOf(connection));
       expire(`the request did not arrive within ${this.#options.limits.timeMs / 1_000} s: send it whole`);
     }
@@ -155,7 +176,7 @@ export class Arrivals {
    */
   #makeRoom(reason: 'request-limit' | 'request-memory', weigh: (arrival: Arrival) => number): void {
     const byConnection = new Map<ArrivalConnection, number>();
-    for (const arrival of this.#arrivals.values()) {
+    for (const arrival of this.#arrivals) {
       const { connection } = arrival;
       if (connection) byConnection.set(connection, (byConnection.get(connection) ?? 0) + weigh(arrival));
     }
@@ -166,7 +187,7 @@ export class Arrivals {
     const largest = heaviest(new Map([...byConnection].filter(([each]) => clients.get(each) === client)));
     if (!largest) return;
     this.#options.refusals.note(reason, addressOf(largest));
-    for (const { source, connection } of [...this.#arrivals.values()]) if (connection === largest) this.#end(source);
+    for (const arrival of [...this.#arrivals]) if (arrival.connection === largest) this.#end(arrival);
     if ('socket' in largest) destroySoon(largest);
     else largest.destroy();
   }

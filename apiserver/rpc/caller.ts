@@ -79,7 +79,9 @@ export function whenTaken(call: AnyCall, ms: number, done: () => void): void {
 export function whenClosed(call: AnyCall, done: () => void): void {
   const stream = http2StreamOf(call);
   if (stream?.destroyed) done();
-  else (stream ?? (call as EventEmitter)).once(stream ? 'close' : 'cancelled', done);
+  // A stream closes once: without "once", which wraps its listener.
+  else if (stream) stream.on('close', done);
+  else (call as EventEmitter).once('cancelled', done);
 }
 
 /** Whether a closed call was ended by its client, or by force. */

@@ -1,4 +1,4 @@
-import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Stream } from 'node:http2';
 import { status as codes, type ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
 import type { Arrivals } from '../connections/arrivals.ts';
 
@@ -47,9 +47,8 @@ function awaitMessage(arrivals: Arrivals, stream: ServerHttp2Stream, call: Serve
     // A client that goes on sending keeps its stream open otherwise.
     setTimeout(() => stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM), HALF_CLOSE_MS).unref();
   };
-  const count = arrivals.begin({ source: stream, connection: stream.session as ServerHttp2Session | undefined, expire });
+  const count = arrivals.beginStream(stream, expire);
   stream.on('data', (chunk: Buffer) => count(chunk.length));
-  arrivals.follow(stream);
 }
 
 function clientsFault(status: Status): Status {
