@@ -6,11 +6,12 @@ import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { qosClass } from '../../api/kinds/pod/qos.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { annotations } from '../../api/meta/well-known.ts';
+import { andThen, type Eventually } from '../eventually.ts';
 import type { Admission } from './admission.ts';
 import { claimViolations, podViolations } from './limit-range-bounds.ts';
 
 /** The limit ranges of a namespace, never older than the last acknowledged write; undefined: none. */
-export type LimitRangesReader = (namespace: string) => Promise<readonly LimitRange[] | undefined>;
+export type LimitRangesReader = (namespace: string) => Eventually<readonly LimitRange[] | undefined>;
 
 /**
  * As in Kubernetes' LimitRanger: containers of a new pod get the requests and limits that they lack, and what a pod or
@@ -21,12 +22,13 @@ export type LimitRangesReader = (namespace: string) => Promise<readonly LimitRan
 export function limitRangeRules(listRanges: LimitRangesReader): Admission {
   return {
     reads: { Pod: ['LimitRange'], PersistentVolumeClaim: ['LimitRange'] },
-    async create(kind, object) {
-      if (!isLimited(kind)) return;
-      const ranges = await listRanges(object.metadata?.namespace ?? '');
-      if (!ranges) return;
-      if (isKind(kind, 'Pod')) applyDefaults(object as Pod, ranges);
-      enforce(kind, object, ranges);
+    create(kind, object) {
+      if (!isLimited(kind)) return undefined;
+      return andThen(listRanges(object.metadata?.namespace ?? ''), (ranges) => {
+        if (!ranges) return;
+        if (isKind(kind, 'Pod')) applyDefaults(object as Pod, ranges);
+        enforce(kind, object, ranges);
+      });
     },
     async update(kind, next, previous) {
       if (!isLimited(kind) || previous.metadata?.deletionTimestamp || !asksForOther(next, previous)) return;

@@ -2,10 +2,11 @@ import { objectForbidden } from '../../api/errors/index.ts';
 import type { Node, Pod } from '../../api/generated/types.ts';
 import { isKind } from '../../api/kinds/index.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
+import type { Eventually } from '../eventually.ts';
 import type { Admission } from './admission.ts';
 
 /** Reads a node, never older than the last acknowledged write. */
-export type NodeReader = (name: string) => Promise<Node | undefined>;
+export type NodeReader = (name: string) => Eventually<Node | undefined>;
 
 /**
  * As in Kubernetes, where it is a rule for nodes: a mirror pod is owned by its node alone, so that it goes with it.

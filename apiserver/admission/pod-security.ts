@@ -4,6 +4,7 @@ import { isKind } from '../../api/kinds/index.ts';
 import { type PodSecurityPolicy, podSecurityPolicy } from '../../api/kinds/namespace/pod-security-labels.ts';
 import { type PodSecurityLevel, podSecurityViolations } from '../../api/kinds/pod/pod-security.ts';
 import { equalValues } from '../../api/meta/equal.ts';
+import { andThen, type Eventually } from '../eventually.ts';
 import type { Admission } from './admission.ts';
 import type { NamespaceReader } from './namespace-lifecycle.ts';
 
@@ -13,18 +14,17 @@ import type { NamespaceReader } from './namespace-lifecycle.ts';
  * a static pod is judged as well; the static pod itself runs all the same, because its node does not ask the server.
  */
 export function podSecurityRules(readNamespace: NamespaceReader): Admission {
-  const policyOf = async (pod: Pod): Promise<PodSecurityPolicy | undefined> => {
-    const namespace = await readNamespace(pod.metadata?.namespace ?? '');
-    return namespace && podSecurityPolicy(namespace);
-  };
+  const policyOf = (pod: Pod): Eventually<PodSecurityPolicy | undefined> =>
+    andThen(readNamespace(pod.metadata?.namespace ?? ''), (namespace) => namespace && podSecurityPolicy(namespace));
   return {
-    async create(kind, object, warn) {
-      if (!isKind(kind, 'Pod')) return;
-      const policy = await policyOf(object as Pod);
-      if (policy === undefined) return;
-      enforce(object as Pod, policy.enforce);
-      const problem = describe(object as Pod, policy.warn);
-      if (problem !== undefined) warn?.(`would violate PodSecurity "${policy.warn}:latest": ${problem}`);
+    create(kind, object, warn) {
+      if (!isKind(kind, 'Pod')) return undefined;
+      return andThen(policyOf(object as Pod), (policy) => {
+        if (policy === undefined) return;
+        enforce(object as Pod, policy.enforce);
+        const problem = describe(object as Pod, policy.warn);
+        if (problem !== undefined) warn?.(`would violate PodSecurity "${policy.warn}:latest": ${problem}`);
+      });
     },
     async update(kind, next, previous) {
       if (!isKind(kind, 'Pod')) return;

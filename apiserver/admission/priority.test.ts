@@ -67,7 +67,7 @@ describe('a new pod', () => {
 describe('the classes of the system', () => {
   const critical: PriorityClass = { metadata: { name: 'system-cluster-critical' }, value: 2_000_000_000 };
   const classes = { get: async () => critical, list: async () => [critical] };
-  const admitIn = (namespace: string, options = {}, more: Pod['metadata'] = {}, spec: PodSpec = {}) =>
+  const admitIn = async (namespace: string, options = {}, more: Pod['metadata'] = {}, spec: PodSpec = {}) =>
     priorityRules(classes, options).create(kindNamed('Pod'), {
       metadata: { namespace, name: 'web', ...more },
       spec: { priorityClassName: 'system-cluster-critical', ...spec },

@@ -6,12 +6,13 @@ import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
 import { isSystemPriorityClass } from '../../api/kinds/priority-class/system.ts';
 import { namespaces } from '../../api/meta/well-known.ts';
+import { andThen, type Eventually } from '../eventually.ts';
 import type { Admission } from './admission.ts';
 
 /** What the rules read of priority classes, never older than the last acknowledged write. */
 export interface PriorityClasses {
-  get(name: string): Promise<PriorityClass | undefined>;
-  list(): Promise<readonly PriorityClass[]>;
+  get(name: string): Eventually<PriorityClass | undefined>;
+  list(): Eventually<readonly PriorityClass[]>;
 }
 
 const byDefault = { value: 0, preemptionPolicy: 'PreemptLowerPriority' } as const;
@@ -31,13 +32,16 @@ export function priorityRules(classes: PriorityClasses, { systemPriorityNamespac
   const permitted = [namespaces.system, ...systemPriorityNamespaces];
   return {
     reads: { Pod: ['PriorityClass'], PriorityClass: ['PriorityClass'] },
-    async create(kind, object) {
-      if (isKind(kind, 'Pod')) {
-        refuseSystemClass(object as Pod, permitted);
-        await resolvePriority(classes, object as Pod);
-      } else await refuseSecondDefault(classes, kind, object);
+    create(kind, object) {
+      if (!isKind(kind, 'Pod')) return refuseSecondDefault(classes, kind, object);
+      const pod = object as Pod;
+      refuseSystemClass(pod, permitted);
+      const name = pod.spec?.priorityClassName;
+      return andThen(name ? classes.get(name) : defaultClass(classes), (found) => applyPriority(pod, found));
     },
-    update: (kind, next) => refuseSecondDefault(classes, kind, next),
+    async update(kind, next) {
+      await refuseSecondDefault(classes, kind, next);
+    },
   };
 }
 
@@ -53,12 +57,10 @@ function refuseSystemClass(pod: Pod, permitted: readonly string[]): void {
   );
 }
 
-async function resolvePriority(classes: PriorityClasses, pod: Pod): Promise<void> {
-  const { spec } = pod;
+function applyPriority({ metadata, spec }: Pod, found: PriorityClass | undefined): void {
   if (!spec) return;
-  const refuse = (why: string) => objectForbidden('pods', pod.metadata?.name ?? '', why);
+  const refuse = (why: string) => objectForbidden('pods', metadata?.name ?? '', why);
   const name = spec.priorityClassName;
-  const found = name ? await classes.get(name) : await defaultClass(classes);
   if (name && !found) throw refuse(`no PriorityClass with name ${name} was found`);
   const { value: priority = 0, preemptionPolicy = byDefault.preemptionPolicy } = found ?? byDefault;
   if (spec.priority !== undefined && spec.priority !== priority)
@@ -77,16 +79,20 @@ async function resolvePriority(classes: PriorityClasses, pod: Pod): Promise<void
 }
 
 /** Should there be several in spite of the rule (two came at once), the one with the lowest value, as in Kubernetes. */
-async function defaultClass(classes: PriorityClasses): Promise<PriorityClass | undefined> {
-  const defaults = (await classes.list()).filter(({ globalDefault }) => globalDefault);
-  return defaults.sort((a, b) => (a.value ?? 0) - (b.value ?? 0))[0];
+function defaultClass(classes: PriorityClasses): Eventually<PriorityClass | undefined> {
+  return andThen(classes.list(), (all) => {
+    const defaults = all.filter(({ globalDefault }) => globalDefault);
+    return defaults.sort((a, b) => (a.value ?? 0) - (b.value ?? 0))[0];
+  });
 }
 
-async function refuseSecondDefault(classes: PriorityClasses, kind: Kind, object: ApiObject): Promise<void> {
+function refuseSecondDefault(classes: PriorityClasses, kind: Kind, object: ApiObject): Eventually<void> {
   const { globalDefault, metadata } = object as PriorityClass;
-  if (!isKind(kind, 'PriorityClass') || !globalDefault) return;
-  const other = (await classes.list()).find((each) => each.globalDefault && each.metadata?.name !== metadata?.name);
-  if (!other) return;
-  const why = `PriorityClass ${other.metadata?.name} is already marked as default. Only one default can exist`;
-  throw objectForbidden(resourceOf(kind), metadata?.name ?? '', why);
+  if (!isKind(kind, 'PriorityClass') || !globalDefault) return undefined;
+  return andThen(classes.list(), (all) => {
+    const other = all.find((each) => each.globalDefault && each.metadata?.name !== metadata?.name);
+    if (!other) return;
+    const why = `PriorityClass ${other.metadata?.name} is already marked as default. Only one default can exist`;
+    throw objectForbidden(resourceOf(kind), metadata?.name ?? '', why);
+  });
 }

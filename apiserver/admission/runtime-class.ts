@@ -3,10 +3,11 @@ import type { Pod, PodSpec, RuntimeClass, Toleration } from '../../api/generated
 import { isKind } from '../../api/kinds/index.ts';
 import { equalValues } from '../../api/meta/equal.ts';
 import { compareQuantity } from '../../api/meta/quantity.ts';
+import { andThen, type Eventually } from '../eventually.ts';
 import type { Admission } from './admission.ts';
 
 /** Reads a runtime class, never older than the last acknowledged write. */
-export type RuntimeClassReader = (name: string) => Promise<RuntimeClass | undefined>;
+export type RuntimeClassReader = (name: string) => Eventually<RuntimeClass | undefined>;
 
 /**
  * As in Kubernetes: a new pod that names a class gets what running it takes (spec.overhead), and goes only where the
@@ -16,19 +17,22 @@ export type RuntimeClassReader = (name: string) => Promise<RuntimeClass | undefi
 export function runtimeClassRules(readClass: RuntimeClassReader): Admission {
   return {
     reads: { Pod: ['RuntimeClass'] },
-    async create(kind, object) {
-      if (!isKind(kind, 'Pod')) return;
+    create(kind, object) {
+      if (!isKind(kind, 'Pod')) return undefined;
       const pod = object as Pod;
-      const { spec } = pod;
-      if (!spec) return;
-      const refuse = (why: string) => objectForbidden('pods', pod.metadata?.name ?? '', `pod rejected: ${why}`);
-      const name = spec.runtimeClassName;
-      const found = name ? await readClass(name) : undefined;
-      if (name && !found) throw refuse(`RuntimeClass "${name}" not found`);
-      const problem = applyOverhead(spec, found) ?? applyScheduling(spec, found);
-      if (problem !== undefined) throw refuse(problem);
+      const name = pod.spec?.runtimeClassName;
+      return andThen(name ? readClass(name) : undefined, (found) => applyClass(pod, found));
     },
   };
+}
+
+function applyClass({ metadata, spec }: Pod, found: RuntimeClass | undefined): void {
+  if (!spec) return;
+  const refuse = (why: string) => objectForbidden('pods', metadata?.name ?? '', `pod rejected: ${why}`);
+  const name = spec.runtimeClassName;
+  if (name && !found) throw refuse(`RuntimeClass "${name}" not found`);
+  const problem = applyOverhead(spec, found) ?? applyScheduling(spec, found);
+  if (problem !== undefined) throw refuse(problem);
 }
 
 function applyOverhead(spec: PodSpec, found: RuntimeClass | undefined): string | undefined {

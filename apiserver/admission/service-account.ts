@@ -5,10 +5,11 @@ import { tokenVolumePrefix } from '../../api/kinds/pod/restore-admitted.ts';
 import { isMirror } from '../../api/kinds/pod/static-pods.ts';
 import { deepFreeze } from '../../api/meta/deep-freeze.ts';
 import { defaultServiceAccount, rootCertificates } from '../../api/meta/well-known.ts';
+import { andThen, type Eventually } from '../eventually.ts';
 import type { Admission } from './admission.ts';
 
 /** Reads a service account, never older than the last acknowledged write. */
-export type AccountReader = (namespace: string, name: string) => Promise<ServiceAccount | undefined>;
+export type AccountReader = (namespace: string, name: string) => Eventually<ServiceAccount | undefined>;
 
 /**
  * As in Kubernetes: every new pod has a service account, "default" unless it names one; it is refused when there is no
@@ -20,27 +21,31 @@ export type AccountReader = (namespace: string, name: string) => Promise<Service
 export function serviceAccountRules(readAccount: AccountReader): Admission {
   return {
     reads: { Pod: ['ServiceAccount'] },
-    async create(kind, object) {
+    create(kind, object) {
       const pod = object as Pod;
       const { spec } = pod;
-      if (!isKind(kind, 'Pod') || !spec || isMirror(pod)) return;
-      const { namespace = '', name: podName = '' } = pod.metadata ?? {};
+      if (!isKind(kind, 'Pod') || !spec || isMirror(pod)) return undefined;
       const name = spec.serviceAccountName || defaultServiceAccount;
       spec.serviceAccountName = spec.serviceAccount = name;
-      const account = await readAccount(namespace, name);
-      if (!account && name !== defaultServiceAccount)
-        throw objectForbidden(
-          'pods',
-          podName,
-          `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found; ` +
-            `make it with "berth create serviceaccount ${name} -n ${namespace}"`,
-        );
-      if (!spec.imagePullSecrets?.length && account?.imagePullSecrets?.length)
-        spec.imagePullSecrets = account.imagePullSecrets.map(({ name: secret }) => ({ name: secret ?? '' }));
-      if (spec.automountServiceAccountToken ?? account?.automountServiceAccountToken ?? true)
-        mountToken(spec, pod.metadata?.uid ?? '');
+      const account = readAccount(pod.metadata?.namespace ?? '', name);
+      return andThen(account, (found) => applyAccount(pod, spec, found));
     },
   };
+}
+
+function applyAccount({ metadata }: Pod, spec: PodSpec, account: ServiceAccount | undefined): void {
+  const { namespace = '', name: podName = '', uid = '' } = metadata ?? {};
+  const name = spec.serviceAccountName ?? '';
+  if (!account && name !== defaultServiceAccount)
+    throw objectForbidden(
+      'pods',
+      podName,
+      `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found; ` +
+        `make it with "berth create serviceaccount ${name} -n ${namespace}"`,
+    );
+  if (!spec.imagePullSecrets?.length && account?.imagePullSecrets?.length)
+    spec.imagePullSecrets = account.imagePullSecrets.map(({ name: secret }) => ({ name: secret ?? '' }));
+  if (spec.automountServiceAccountToken ?? account?.automountServiceAccountToken ?? true) mountToken(spec, uid);
 }
 
 /** Where programs that are made for Kubernetes look. */

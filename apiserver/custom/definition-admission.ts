@@ -6,10 +6,11 @@ import { isKind } from '../../api/kinds/index.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
 import type { Json } from '../../api/meta/merge-patch.ts';
 import type { Admission } from '../admission/admission.ts';
+import type { Eventually } from '../eventually.ts';
 import { loadSchemaEngine } from './schema-engine.ts';
 
 /** Reads a definition, never older than the last acknowledged write. */
-export type DefinitionReader = (name: string) => Promise<CustomResourceDefinition | undefined>;
+export type DefinitionReader = (name: string) => Eventually<CustomResourceDefinition | undefined>;
 
 /** Schemas must be structural and their rules must compile; a kind that is being deleted gets no new objects. */
 export function definitionRules(readDefinition: DefinitionReader): Admission {

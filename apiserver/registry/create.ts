@@ -147,7 +147,8 @@ async function admitNew(
   };
   const violations: FieldViolation[] = [...validateNewMetadata(kind, object.metadata ?? {})];
   if (violations.length > 0) return { object, violations };
-  await admission.create(kind, object, warn);
+  const judging = admission.create(kind, object, warn);
+  if (judging) await judging;
   const changed = judgeOf(store, context) && (await mutateNew(store, object, context));
   if (!changed) return { object, violations };
   kind.defaults(changed);

@@ -10,6 +10,7 @@ import type {
   StorageClass,
 } from '../../api/generated/types.ts';
 import type { KindName } from '../../api/kinds/index.ts';
+import type { ApiObject } from '../../api/kinds/kind.ts';
 import { type Admission, composeAdmission } from '../admission/admission.ts';
 import { defaultIngressClassRules } from '../admission/default-ingress-class.ts';
 import { defaultStorageClassRules } from '../admission/default-storage-class.ts';
@@ -24,6 +25,7 @@ import { runtimeClassRules } from '../admission/runtime-class.ts';
 import { serviceAccountRules } from '../admission/service-account.ts';
 import { webhookConditionRules } from '../admission/webhooks/conditions.ts';
 import { definitionRules } from '../custom/definition-admission.ts';
+import { andThen, type Eventually } from '../eventually.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Entry } from '../watch/entry.ts';
 import type { KindCache } from '../watch/kind-cache.ts';
@@ -56,48 +58,48 @@ export function createRegistry(
     return found;
   };
   /** The newest by kind and name. */
-  const readShared = async (kind: KindName, name: string, namespace = '') => {
+  const readShared = (kind: KindName, name: string, namespace = ''): Eventually<ApiObject | undefined> => {
     const shared = store(kind);
-    const behind = shared.fresh();
-    if (behind) await behind;
-    const entry = shared.cache.get(shared.key({ namespace, name }));
-    return entry && shared.cache.decoder.decode(entry);
+    return andThen(shared.fresh(), () => {
+      const entry = shared.cache.get(shared.key({ namespace, name }));
+      return entry && shared.cache.decoder.decode(entry);
+    });
   };
   /** The newest of all objects of a kind that belongs to no namespace. */
-  const listShared = async (kind: KindName) => {
+  const listShared = (kind: KindName): Eventually<ApiObject[]> => {
     const shared = stores.get(kind);
-    const behind = shared?.fresh();
-    if (behind) await behind;
-    return shared?.cache.range(shared.keyPrefix).map((entry) => shared.cache.decoder.decode(entry)) ?? [];
+    if (!shared) return [];
+    return andThen(shared.fresh(), () => shared.cache.range(shared.keyPrefix).map((entry) => shared.cache.decoder.decode(entry)));
   };
-  const listRanges = async (namespace: string): Promise<LimitRange[] | undefined> => {
+  const listRanges = (namespace: string): Eventually<LimitRange[] | undefined> => {
     const ranges = stores.get('LimitRange');
-    const behind = ranges?.fresh();
-    if (behind) await behind;
-    // Nearly every namespace has none, and every new pod passes here.
-    if (!ranges || ranges.cache.size === 0) return undefined;
-    const entries = ranges.cache.range(`${ranges.keyPrefix}${namespace}/`);
-    return entries.length === 0 ? undefined : entries.map((entry) => ranges.cache.decoder.decode(entry) as LimitRange);
+    if (!ranges) return undefined;
+    return andThen(ranges.fresh(), () => {
+      // Nearly every namespace has none, and every new pod passes here.
+      if (ranges.cache.size === 0) return undefined;
+      const entries = ranges.cache.range(`${ranges.keyPrefix}${namespace}/`);
+      return entries.length === 0 ? undefined : entries.map((entry) => ranges.cache.decoder.decode(entry) as LimitRange);
+    });
   };
   const classes: PriorityClasses = {
-    get: (name) => readShared('PriorityClass', name) as Promise<PriorityClass | undefined>,
-    list: () => listShared('PriorityClass') as Promise<PriorityClass[]>,
+    get: (name) => readShared('PriorityClass', name) as Eventually<PriorityClass | undefined>,
+    list: () => listShared('PriorityClass') as Eventually<PriorityClass[]>,
   };
   const rules = [
     namespaceLifecycle((name) => readShared('Namespace', name)),
-    runtimeClassRules((name) => readShared('RuntimeClass', name) as Promise<RuntimeClass | undefined>),
+    runtimeClassRules((name) => readShared('RuntimeClass', name) as Eventually<RuntimeClass | undefined>),
     priorityRules(classes, options),
     // Few kinds, in tests: no accounts either.
     ...(stores.has('ServiceAccount')
       ? [serviceAccountRules((namespace, name) => readShared('ServiceAccount', name, namespace))]
       : []),
     limitRangeRules(listRanges),
-    defaultStorageClassRules(() => listShared('StorageClass') as Promise<StorageClass[]>),
-    defaultIngressClassRules(() => listShared('IngressClass') as Promise<IngressClass[]>),
+    defaultStorageClassRules(() => listShared('StorageClass') as Eventually<StorageClass[]>),
+    defaultIngressClassRules(() => listShared('IngressClass') as Eventually<IngressClass[]>),
     podSecurityRules((name) => readShared('Namespace', name)),
-    definitionRules((name) => readShared('CustomResourceDefinition', name) as Promise<CustomResourceDefinition | undefined>),
+    definitionRules((name) => readShared('CustomResourceDefinition', name) as Eventually<CustomResourceDefinition | undefined>),
     policyExpressions,
-    mirrorPods((name) => readShared('Node', name) as Promise<Node | undefined>),
+    mirrorPods((name) => readShared('Node', name) as Eventually<Node | undefined>),
     quotaDependence,
     webhookConditionRules,
   ];
@@ -108,12 +110,13 @@ export function createRegistry(
 /**
  * Reads one object. A resourceVersion means "at least as new as", with "Exact" the object as it was at that version.
  */
-export async function getObject(store: KindStore, at: ObjectName, request: GetRequest): Promise<Entry> {
+export function getObject(store: KindStore, at: ObjectName, request: GetRequest): Eventually<Entry> {
   const { version, exact } = parseMatch('get', request);
-  if (version > store.cache.revision) await awaitVersion(store, version);
-  const behind = store.fresh();
-  if (behind) await behind;
-  const entry = exact ? await entryAt(store, store.key(at), version) : store.cache.get(store.key(at));
-  if (!entry) throw notFound(store.subject(at));
-  return entry;
+  const reached = version > store.cache.revision ? awaitVersion(store, version) : undefined;
+  const fresh = andThen(reached, () => store.fresh());
+  const found = andThen(fresh, () => (exact ? entryAt(store, store.key(at), version) : store.cache.get(store.key(at))));
+  return andThen(found, (entry) => {
+    if (!entry) throw notFound(store.subject(at));
+    return entry;
+  });
 }

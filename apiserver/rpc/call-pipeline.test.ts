@@ -84,6 +84,16 @@ it('takes the steps of a unary call in order', async () => {
   expect([code, String(answer)]).toEqual([codes.OK, 'answer']);
 });
 
+it('answers a unary call in the same turn when it runs without a promise', () => {
+  const { steps, pipeline, call } = createPipeline();
+  const method = pipeline.unary((_, context) => {
+    context.authorize(access);
+    return { run: () => ({ bytes: Buffer.from('answer') }) };
+  });
+  method(call as unknown as ServerUnaryCall<Buffer, Buffer>, (_, bytes) => steps.push(String(bytes)));
+  expect(steps.slice(-2)).toEqual(['answer', 'leave limits']);
+});
+
 it.each([
   ['identify', ['identify']],
   ['enter limits', ['identify', 'enter limits']],

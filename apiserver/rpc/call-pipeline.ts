@@ -98,7 +98,8 @@ export class CallPipeline {
         try {
           this.#chain.beginUnary(context);
           const prepared = this.#chain.prepare(context, () => prepare(call.request, context));
-          const { bytes, warnings } = await prepared.run();
+          const running = prepared.run();
+          const { bytes, warnings } = running instanceof Promise ? await running : running;
           const told = joinWarnings(warnings, context.warnings);
           if (told.length > 0) call.sendMetadata(warningMetadata(told));
           if (bytes instanceof Uint8Array) {

@@ -2,6 +2,7 @@ import { expired, permissionDenied } from '../../api/errors/index.ts';
 import type { ListOptions } from '../../api/generated/types.ts';
 import { isMaster, isNode } from '../authn/identity.ts';
 import type { Access } from '../authz/attributes.ts';
+import type { Eventually } from '../eventually.ts';
 import type { KindStore } from '../registry/kind-store.ts';
 import { NamespaceBirths } from '../registry/namespace-births.ts';
 import { continuedRevision } from '../registry/reads/continue-token.ts';
@@ -36,9 +37,14 @@ export class PastReads {
   }
 
   /** Throws OUT_OF_RANGE for a version from before the present namespace, PERMISSION_DENIED. */
-  async checkExact(options: Pick<ListOptions, 'resourceVersion' | 'resourceVersionMatch'>, access: Access, reader: Reader) {
-    if (options.resourceVersionMatch !== 'Exact') return;
-    this.#compare(parseVersion(options.resourceVersion ?? ''), await this.oldest(access, reader), access);
+  checkExact(
+    { resourceVersion = '', resourceVersionMatch }: Pick<ListOptions, 'resourceVersion' | 'resourceVersionMatch'>,
+    access: Access,
+    reader: Reader,
+  ): Eventually<void> {
+    if (resourceVersionMatch !== 'Exact') return undefined;
+    const version = parseVersion(resourceVersion);
+    return this.oldest(access, reader).then((oldest) => this.#compare(version, oldest, access));
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { Eventually } from '../eventually.ts';
 import type { CallContext } from './call-context.ts';
 import type { Pieces } from './pieces.ts';
 import type { WatchSink } from './watch-sink.ts';
@@ -15,7 +16,7 @@ export interface Reply {
 /** A unary call that was decoded and authorized, and has had no effect. */
 export interface PreparedCall<T extends Reply = Reply> {
   /** Carries it out, once. */
-  run(): Promise<T>;
+  run(): Eventually<T>;
 }
 
 /**

@@ -42,6 +42,7 @@ export interface PreparedWrite extends PreparedCall<StoreResult> {
   readonly store: KindStore;
   /** What it is about; a name that is still to be generated is empty. */
   readonly at: ObjectName;
+  run(): Promise<StoreResult>;
 }
 
 interface Written {

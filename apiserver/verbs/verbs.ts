@@ -15,6 +15,7 @@ import type { Kind } from '../../api/kinds/kind.ts';
 import { scaleKind } from '../../api/kinds/scale.ts';
 import type { MetricsRegistry } from '../../api/metrics/index.ts';
 import type { Access } from '../authz/attributes.ts';
+import { andThen, type Eventually } from '../eventually.ts';
 import { SelectorRoom } from '../limits/selector-room.ts';
 import { WatchRoom } from '../limits/watch-room.ts';
 import { APPLY_TYPES } from '../registry/apply/apply-config.ts';
@@ -42,7 +43,7 @@ import { ListGate, type ListLimits, type ListPass } from './list-gate.ts';
 import type { ObjectForm } from './object-format.ts';
 import { PastReads } from './past-reads.ts';
 import type { Pieces } from './pieces.ts';
-import type { PreparedCall, PreparedWatch } from './prepared-call.ts';
+import type { PreparedCall, PreparedWatch, Reply } from './prepared-call.ts';
 import { readAccess } from './read-access.ts';
 import { DeleteWrite, ObjectWrite, PatchWrite, type PreparedWrite } from './standard-writes.ts';
 import { WatchMeters } from './watch-meter.ts';
@@ -102,12 +103,16 @@ export class Verbs {
     const access = { verb: 'get', ...store.asked, ...at } as const;
     call.authorize(access);
     return {
-      run: async () => {
-        await this.#past.checkExact(request, access, call);
-        const found = await getObject(store, at, request);
-        const bytes = store.versions.of ? await shownBytes(store, found.bytes, found.key) : found.bytes;
-        if (!form) return { bytes };
-        return { bytes: form.encode(servedKind(store), servedBytes(store, bytes)), warnings: versionWarnings(store) };
+      run: () => {
+        const found = andThen(this.#past.checkExact(request, access, call), () => getObject(store, at, request));
+        const shown = andThen(
+          found,
+          ({ bytes, key }): Eventually<Buffer> => (store.versions.of ? shownBytes(store, bytes, key) : bytes),
+        );
+        return andThen(shown, (bytes): Reply => {
+          if (!form) return { bytes };
+          return { bytes: form.encode(servedKind(store), servedBytes(store, bytes)), warnings: versionWarnings(store) };
+        });
       },
     };
   }

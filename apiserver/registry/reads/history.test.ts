@@ -217,6 +217,13 @@ describe('reading at a version', () => {
     expect([items.length, metadata.resourceVersion]).toEqual([1, '2']);
   });
 
+  it('gives the present object without a promise where the cache shows every write', async () => {
+    await create({ a: '1' });
+    const present = await getObject(store, at, {});
+    expect(getObject(store, at, {})).toEqual(present);
+    expect(() => getObject(store, { ...at, name: 'other' }, {})).toThrow('not found');
+  });
+
   it('finds nothing under names that no object can have', async () => {
     await create({ a: '1' });
     await patch({ data: { a: '2' } });
