@@ -61,7 +61,7 @@ async function leaseOf(address: string): Promise<NonNullable<Lease['spec']>> {
 
 const holderOf = async (address: string): Promise<string> => (await leaseOf(address)).holderIdentity ?? '';
 
-/** The host that holds an address, once one does and answers, and renews it: an agent that ends leaves it for longer. */
+/** The host that holds an address, once one does, answers and renews it: one that ends leaves it for longer. */
 const heldBy = (address: string): Promise<Host> =>
   eventually(`${address} is held and answers`, async () => {
     const { holderIdentity: host = '', leaseDurationSeconds } = await leaseOf(address);
