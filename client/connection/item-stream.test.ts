@@ -160,7 +160,7 @@ test('a server that answers everything but does not end the stream is not waited
   const { pods } = await start({
     duplex: { [stream]: (call) => call.onMessage((message) => call.write(answer(bindingsOf(message)))) },
   });
-  const bindings = pods.bindStream({ timeoutMs: 300 });
+  const bindings = pods.bindStream({ timeoutMs: 3_000 });
   await bindings.bind(pod('a'), 'n1');
   await bindings.close();
 });
@@ -222,7 +222,7 @@ test('a server that never answers is given up after the time-out, and asked agai
       },
     },
   });
-  const bindings = pods.bindStream({ timeoutMs: 300 });
+  const bindings = pods.bindStream({ timeoutMs: 3_000 });
   await expect(bindings.bind(pod('a'), 'n1')).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
   expect(await bindings.bind(pod('b'), 'n1')).toEqual({ resourceVersion: 'b' });
 });
