@@ -15,7 +15,7 @@ export interface Reply {
 
 /** A unary call that was decoded and authorized, and has had no effect. */
 export interface PreparedCall<T extends Reply = Reply> {
-  /** Carries it out, once. */
+  /** Carries it out, once. A failure is thrown, or of its promise. */
   run(): Eventually<T>;
 }
 

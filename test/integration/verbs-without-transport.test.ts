@@ -147,6 +147,6 @@ it('refuses a caller without rights before anything runs', async () => {
   await expect(create('a', tenant())).rejects.toEqual(denied);
   expect(() => verbs.list(store(), {}, storedForm, tenant())).toThrow(denied);
   expect(() => verbs.watch(store(), {}, protobufEvents(configMap.message), tenant())).toThrow(denied);
-  const gone = verbs.get(store(), { namespace: 'default', name: 'a' }, call()).run();
-  await expect(gone).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  const gone = verbs.get(store(), { namespace: 'default', name: 'a' }, call());
+  await expect((async () => gone.run())()).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
