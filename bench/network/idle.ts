@@ -9,7 +9,9 @@ import { untilRest } from './rest.ts';
 
 const defaultPods = 100;
 const services = 5_000;
-const windowSeconds = 60;
+/** After pods have started, the agent looks this long for what the engine forgot (agent/runtime/docker/leftovers.ts). */
+const sweepSeconds = 100;
+const windowSeconds = 120;
 
 interface Costs {
   /** Of the agent, in megabytes; the resolver's worker is in it. */
@@ -52,6 +54,7 @@ function costsOf(
       // Its nft processes are replaced now and then.
       const cpuNow = (): number => cpuSecondsWithChildren([agent, ...nftOf(agent)]);
       say(`${pods} pods run with the ${network} network; waiting until the agent is at rest`);
+      await delay(sweepSeconds * 1_000);
       await untilRest({ cpu: cpuNow, say });
       say(`measuring it for ${windowSeconds} s`);
       const before = cpuNow();
