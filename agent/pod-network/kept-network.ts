@@ -51,8 +51,11 @@ export const rangesOf = ({ pods, services }: ClusterNetwork): ClusterRanges => (
 export const ownerOf = (dataDir: string, nodeName: string): LinkOwner => ({ dataDir, nodeName });
 
 /** Settings belong to the network of the process that reads them. */
-export const netPathOf = (file: NetFile, pid?: number): string =>
-  file === 'ip_forward' ? '/proc/sys/net/ipv4/ip_forward' : `/proc/${pid ?? 'self'}/net/${file}`;
+export function netPathOf(file: NetFile, pid?: number): string {
+  if (file === 'ip_forward') return '/proc/sys/net/ipv4/ip_forward';
+  const [, link] = /^forwarding of (.+)$/.exec(file) ?? [];
+  return link === undefined ? `/proc/${pid ?? 'self'}/net/${file}` : `/proc/sys/net/ipv4/conf/${link}/forwarding`;
+}
 
 /**
  * As the machine's own network is; undefined where the process has ended. Read at once: such a file is made in memory,

@@ -57,8 +57,8 @@ export interface PodNetworkOptions {
   readonly opened?: readonly string[];
 }
 
-/** Of /proc/net, and the setting that forwards. */
-export type NetFile = 'dev' | 'route' | 'ip_forward';
+/** Of /proc/net, and settings that forward: the machine's, and a link's, which is there while the link is. */
+export type NetFile = 'dev' | 'route' | 'ip_forward' | `forwarding of ${string}`;
 
 /** What all nodes of the cluster have in common. Empty: not known (yet). */
 export interface ClusterRanges {
@@ -270,7 +270,11 @@ export class PodNetwork {
           () => true,
           () => false,
         );
-    const hasGateway = (await this.#linksOf()).has(gatewayLinkOf(owner));
+    // Not by the list of all links: the kernel counts the packets of each for it, every pod's.
+    const hasGateway = await readNet(`forwarding of ${gatewayLinkOf(owner)}`).then(
+      () => true,
+      () => false,
+    );
     return `${isOpen} ${hasGateway} ${await readNet('ip_forward')} ${await readNet('route')}`;
   }
 

@@ -413,6 +413,10 @@ describe('the network of two nodes on one link', () => {
       expect(words).toMatch(told);
       expect([script, await look()]).toEqual([script, [0, '']]);
     }
+    const gatewayLink = gatewayLinkOf({ dataDir: '/d', nodeName: 'a' });
+    sh('a', `ip link del ${gatewayLink}`);
+    await look();
+    expect(sh('a', `ip -oneline address show dev ${gatewayLink}`)).toContain(' 10.118.1.1/32 ');
     // As the machine was for what follows.
     sh('a', asDocker);
     await network.mend();
