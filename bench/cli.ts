@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { localSocketPath } from '../api/meta/local-socket.ts';
 import { upsertContext } from '../client/index.ts';
 import { launcher, startServer } from './berth.ts';
-import { atMost, type Figure, median, note, seconds } from './figure.ts';
+import { atMost, type Figure, mean, median, note, seconds } from './figure.ts';
 import { cpuSecondsOfEndedChildren } from './process-costs.ts';
 
 const rounds = 31;
@@ -75,6 +75,7 @@ export async function benchCli(say: (text: string) => void): Promise<Figure[]> {
     const times = await measure({ ...userEnvironment(config, cache), BENCH_ADMIN: admin }, cache);
     const wall = (name: Name): number => median(times[name].wall);
     const [node, again, get] = [wall('node'), wall('again'), wall('get')];
+    // It is counted in hundredths of a second, and the median of such numbers is one, too.
     const cpu = (name: Name): number => mean(times[name].cpu);
     const ms = (value: number): string => `${Math.round(value * 1000)} ms`;
     say(`berth get pods: ${ms(node)} node, ${ms(get - node)} the rest; ${ms(wall('json') - node)} with the whole program`);
@@ -128,11 +129,6 @@ async function measure(env: NodeJS.ProcessEnv, cache: string): Promise<Record<Na
     }
   }
   return times;
-}
-
-/** Of processor time: it is counted in hundredths of a second, and the median of such numbers is one, too. */
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function run([program, ...args]: readonly [string, ...string[]], env: NodeJS.ProcessEnv): void {

@@ -28,6 +28,10 @@ export function note(name: string, value: number, unit: string): Figure {
   return { name, value: round(value), unit, bound: null, ok: true };
 }
 
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
 /** The middle value; of an even count the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { berthRound } from '../agent/rounds.ts';
 import { withBerth } from '../agent/with-berth.ts';
-import { atMost, note } from '../figure.ts';
+import { atMost, mean, note } from '../figure.ts';
 import type { Part } from '../parts.ts';
 import { cpuSecondsWithChildren, nftOf, readMemory } from '../process-costs.ts';
 import { createServices } from './many-services.ts';
@@ -12,6 +12,8 @@ const services = 5_000;
 /** After pods have started, the agent looks this long for what the engine forgot (agent/runtime/docker/leftovers.ts). */
 const sweepSeconds = 100;
 const windowSeconds = 120;
+/** Memory is the mean of as many readings: at rest an agent has up to 8 MB of garbage, until it is worth a pause. */
+const readings = 12;
 
 interface Costs {
   /** Of the agent, in megabytes; the resolver's worker is in it. */
@@ -58,10 +60,15 @@ function costsOf(
       await untilRest({ cpu: cpuNow, say });
       say(`measuring it for ${windowSeconds} s`);
       const before = cpuNow();
-      await delay(windowSeconds * 1_000);
+      const [agentMegabytes, nftMegabytes]: [number[], number[]] = [[], []];
+      for (let nth = 0; nth < readings; nth++) {
+        await delay((windowSeconds * 1_000) / readings);
+        const nft = nftOf(agent);
+        agentMegabytes.push(readMemory([agent]).total);
+        nftMegabytes.push(nft.length > 0 ? readMemory(nft).total : 0);
+      }
       const cpu = (100 * (cpuNow() - before)) / windowSeconds;
-      const nft = nftOf(agent);
-      costs = { agent: readMemory([agent]).total, nft: nft.length > 0 ? readMemory(nft).total : 0, cpu };
+      costs = { agent: mean(agentMegabytes), nft: mean(nftMegabytes), cpu };
     };
     await berthRound(berth, engine, { count: pods, onRunning });
     return costs;
