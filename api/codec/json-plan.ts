@@ -1,5 +1,5 @@
 import protobuf, { type Field, type Type } from 'protobufjs';
-import { isTooDeep } from '../meta/json-depth.ts';
+import { isTextTooDeep, isTooDeep } from '../meta/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../meta/merge-patch.ts';
 import { messageType } from './descriptors.ts';
 import { INLINE } from './json-fields.ts';
@@ -152,7 +152,7 @@ const rawJson: ValueCodec = {
 /** Undefined for a text that is no JSON, or nested too deeply. */
 function parsed(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = isTextTooDeep(text) ? undefined : JSON.parse(text);
     return isTooDeep(value) ? undefined : value;
   } catch {
     return undefined;

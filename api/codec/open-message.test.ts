@@ -27,6 +27,7 @@ describe('an object of a kind that users added', () => {
     ['is no JSON', '{'],
     ['is a list', '[]'],
     ['has metadata', '{"metadata":{}}'],
+    ['nests without an end', '['.repeat(100_000)],
     ['is nested too deeply', `{"a":${'['.repeat(200)}${']'.repeat(200)}}`],
   ])('is refused when its content %s', (_title, content) => {
     const field = Buffer.from(content);

@@ -1,4 +1,4 @@
-import { isTooDeep, tooDeepText } from '../meta/json-depth.ts';
+import { isTextTooDeep, isTooDeep, tooDeepText } from '../meta/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../meta/merge-patch.ts';
 import { field, LENGTH_DELIMITED } from './wire-format.ts';
 import { WireReader } from './wire-reader.ts';
@@ -56,6 +56,7 @@ export function closeMembers(object: object): Closed {
 }
 
 function parse(content: Uint8Array): JsonObject {
+  if (isTextTooDeep(content)) throw new Error(`the content of the object ${tooDeepText}`);
   const members: unknown = JSON.parse(Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('utf8'));
   if (!isJsonObject(members)) throw new Error('the content of the object is no JSON object');
   if (isTooDeep(members)) throw new Error(`the content of the object ${tooDeepText}`);

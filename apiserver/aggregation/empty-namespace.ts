@@ -1,5 +1,6 @@
 import type { EmptyNamespaceResponse, ExtensionRemains } from '../../api/generated/types.ts';
 import { compareVersions } from '../../api/kinds/custom-resource-definition/meaning.ts';
+import { isTextTooDeep } from '../../api/meta/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
 import type { Resource } from '../http/subresources.ts';
 import type { ExtensionAnswer, ExtensionQuestion } from './extension-server.ts';
@@ -184,7 +185,7 @@ function leftOf({ items, others }: Listed): Pick<ExtensionRemains, 'count' | 'fi
 
 function parsed(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString('utf8'));
+    return isTextTooDeep(body) ? undefined : JSON.parse(body.toString('utf8'));
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { isTextTooDeep } from '../../api/meta/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
 import type { Resource } from '../http/subresources.ts';
 
@@ -26,7 +27,7 @@ export function readResources(text: string): readonly Resource[] | undefined {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return isTextTooDeep(text) ? undefined : JSON.parse(text);
   } catch {
     return undefined;
   }

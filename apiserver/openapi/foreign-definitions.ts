@@ -1,3 +1,4 @@
+import { isTextTooDeep } from '../../api/meta/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../../api/meta/merge-patch.ts';
 import { GVK, type Schema } from './definitions.ts';
 
@@ -53,7 +54,7 @@ export function parsedDocument({ group, version, body }: ForeignDocument): Parse
 
 function objectIn(body: Buffer): JsonObject {
   try {
-    const json: unknown = JSON.parse(body.toString('utf8'));
+    const json: unknown = isTextTooDeep(body) ? undefined : JSON.parse(body.toString('utf8'));
     return isJsonObject(json) ? json : {};
   } catch {
     return {};

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { encodeMessage } from '../../api/codec/message.ts';
 import { field } from '../../api/codec/wire-format.ts';
-import { decodeStrictly, findUnknownFields } from './decode.ts';
+import { decodeStrictly, findUnknownFields, parseJson } from './decode.ts';
 
 const POD = 'berth.core.v1.Pod';
 const SPEC = 2;
@@ -44,4 +44,10 @@ test('bytes that are no message are an invalid request', () => {
     expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
   );
   expect(() => decodeStrictly(POD, Buffer.from([0xff]), 'pod')).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+});
+
+test('JSON that only nests is refused before the parser, which would take seconds, gets to its end', () => {
+  expect(() => parseJson(Buffer.from('['.repeat(100_000)), 'body')).toThrow(
+    'cannot read the body: it is nested more than 128 levels',
+  );
 });

@@ -10,7 +10,7 @@ import { WireReader } from '../../api/codec/wire-reader.ts';
 import { ApiError, badRequest, type FieldViolation, invalid } from '../../api/errors/index.ts';
 import { duplicateField, FIELD_UNKNOWN, invalidValue, required, unknownField } from '../../api/errors/violations.ts';
 import type { ApiObject, Kind } from '../../api/kinds/kind.ts';
-import { isTooDeep, tooDeepText } from '../../api/meta/json-depth.ts';
+import { isTextTooDeep, isTooDeep, tooDeepText } from '../../api/meta/json-depth.ts';
 import { isJsonObject } from '../../api/meta/merge-patch.ts';
 import { checkElements, checkJsonElements } from './kind-bounds.ts';
 import type { WriteContext } from './write-context.ts';
@@ -211,12 +211,14 @@ export function requireSayable(kind: Kind, object: ApiObject): void {
  * Parses JSON from outside. Throws INVALID_ARGUMENT with the parser's words, and for JSON that is nested too deeply.
  */
 export function parseJson(bytes: Uint8Array, what: string): unknown {
+  const tooDeep = () => badRequest(`cannot read the ${what}: it ${tooDeepText}`);
+  if (isTextTooDeep(bytes)) throw tooDeep();
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
   } catch (error) {
     throw badRequest(`cannot read the ${what} as JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (isTooDeep(value)) throw badRequest(`cannot read the ${what}: it ${tooDeepText}`);
+  if (isTooDeep(value)) throw tooDeep();
   return value;
 }

@@ -12,6 +12,7 @@ import {
 } from '../../api/errors/index.ts';
 import type { DeleteOptions, PatchRequest, WriteOptions } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
+import { isTextTooDeep } from '../../api/meta/json-depth.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { Access, AccessVerb } from '../authz/attributes.ts';
 import { noteRequester } from '../pki/requester.ts';
@@ -262,6 +263,7 @@ export class PatchWrite extends StandardWrite {
 /** A patch as the audit log has it. */
 export function auditedPatch(patch: Uint8Array): unknown {
   const text = Buffer.from(patch).toString('utf8');
+  if (isTextTooDeep(patch)) return text;
   try {
     return JSON.parse(text);
   } catch {

@@ -1,6 +1,7 @@
 import type { FieldViolation } from '../../errors/api-error.ts';
 import { forbidden, invalidValue, required } from '../../errors/violations.ts';
 import type { Secret } from '../../generated/types.ts';
+import { isTextTooDeep } from '../../meta/json-depth.ts';
 import { validateDataKeys, validateDataSize, validateImmutable } from '../data-keys.ts';
 import { accountAnnotation, accountTokenType } from './account-token.ts';
 
@@ -24,7 +25,7 @@ const requireJsonObject =
 /** Or null, which Kubernetes takes for an object without anything in it. */
 function isJsonObject(text: string): boolean {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = isTextTooDeep(text) ? undefined : JSON.parse(text);
     return typeof value === 'object' && !Array.isArray(value);
   } catch {
     return false;

@@ -5,6 +5,7 @@ const review = (response: unknown, rest: object = {}): string =>
   JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response, ...rest });
 const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64');
 const deep = Buffer.from(`${'['.repeat(200)}${']'.repeat(200)}`).toString('base64');
+const endless = Buffer.from('['.repeat(100_000)).toString('base64');
 const allowed = { uid: 'u', allowed: true };
 const patched = (operations: unknown) => ({ ...allowed, patchType: 'JSONPatch', patch: base64(operations) });
 
@@ -49,6 +50,7 @@ describe('the answer of a webhook', () => {
     ['no JSON', 'x', 'the answer is no JSON'],
     ['a list', '[]', 'the answer is no JSON object'],
     ['too many levels', `${'{"a":'.repeat(200)}1${'}'.repeat(200)}`, 'levels deep'],
+    ['levels without an end', '['.repeat(100_000), 'the answer is nested more than 128 levels deep'],
     ['another version', review(allowed, { apiVersion: 'admission.k8s.io/v1beta1' }), 'got "AdmissionReview" in'],
     ['no response', review(undefined), 'has no response'],
     ['another uid', review({ ...allowed, uid: 'v' }), 'expected response.uid="u", got "v"'],
@@ -58,6 +60,7 @@ describe('the answer of a webhook', () => {
     ['a patch that is no base64', review({ ...patched([]), patch: '{}' }), 'is no base64'],
     ['a patch that is no list', review(patched({})), 'response.patch cannot be read'],
     ['a patch of too many levels', review({ ...patched([]), patch: deep }), 'levels deep'],
+    ['a patch of levels without an end', review({ ...patched([]), patch: endless }), 'levels deep'],
     ['an operation that is none', review(patched([{ op: 'what', path: '' }])), 'operation 0'],
   ])('with %s is a failure', (_what, text, why) => {
     expect(() => readReview(text, 'u', true)).toThrow(why);

@@ -1,4 +1,4 @@
-import { isTooDeep, tooDeepText } from '../../../api/meta/json-depth.ts';
+import { isTextTooDeep, isTooDeep, tooDeepText } from '../../../api/meta/json-depth.ts';
 import { type JsonPatchOperation, parseJsonPatch } from '../../../api/meta/json-patch.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../api/meta/merge-patch.ts';
 import type { RequestObjects } from '../matching/request.ts';
@@ -64,6 +64,8 @@ export function readReview(text: string, uid: string, mutates: boolean): Verdict
 }
 
 function parsed(text: string): JsonObject {
+  const tooDeep = () => new WebhookFailure(`the answer ${tooDeepText}`);
+  if (isTextTooDeep(text)) throw tooDeep();
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -71,7 +73,7 @@ function parsed(text: string): JsonObject {
     throw new WebhookFailure(`the answer is no JSON: ${shown(text)}`);
   }
   if (!isJsonObject(value)) throw new WebhookFailure('the answer is no JSON object');
-  if (isTooDeep(value)) throw new WebhookFailure(`the answer ${tooDeepText}`);
+  if (isTooDeep(value)) throw tooDeep();
   return value;
 }
 
@@ -89,8 +91,8 @@ function patchOf({ patch, patchType }: JsonObject, mutates: boolean): readonly J
   if (typeof patch !== 'string' || !BASE64.test(patch)) throw new WebhookFailure('response.patch is no base64');
   const text = Buffer.from(patch, 'base64').toString('utf8');
   try {
-    const value = JSON.parse(text) as Json;
-    if (isTooDeep(value)) throw new Error(`it ${tooDeepText}`);
+    const value = isTextTooDeep(text) ? undefined : (JSON.parse(text) as Json);
+    if (value === undefined || isTooDeep(value)) throw new Error(`it ${tooDeepText}`);
     return parseJsonPatch(value);
   } catch (error) {
     throw new WebhookFailure(`response.patch cannot be read: ${(error as Error).message}`);

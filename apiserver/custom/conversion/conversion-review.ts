@@ -5,7 +5,7 @@ import { conversionReviewVersions } from '../../../api/kinds/custom-resource-def
 import type { ApiObject, Kind } from '../../../api/kinds/kind.ts';
 import { validateAnnotations, validateLabels } from '../../../api/kinds/metadata.ts';
 import { equalValues } from '../../../api/meta/equal.ts';
-import { isTooDeep, tooDeepText } from '../../../api/meta/json-depth.ts';
+import { isTextTooDeep, isTooDeep, tooDeepText } from '../../../api/meta/json-depth.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../api/meta/merge-patch.ts';
 import { WebhookFailure } from '../../admission/webhooks/review.ts';
 import type { ConversionFailureType } from './conversion-metrics.ts';
@@ -75,6 +75,7 @@ function convertedObjects(text: string, { uid, version }: Review): readonly Json
   const wrong = (why: string): never => {
     throw new UnusableReview('conversion_webhook_malformed_response_failure', `failed: ${cut(why)}`);
   };
+  if (isTextTooDeep(text)) return wrong(`the answer ${tooDeepText}`);
   let answer: unknown;
   try {
     answer = JSON.parse(text);
