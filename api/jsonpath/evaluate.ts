@@ -2,11 +2,40 @@ import { badRequest } from '../errors/index.ts';
 import { isJsonObject, type Json } from '../meta/merge-patch.ts';
 import type { Comparison, Operand, Part, Path, PathStep } from './parse.ts';
 
-/** Everything that a path finds, in order; what is not there is left out. */
-export function findAll(path: Path, root: Json, current: Json = root): Json[] {
+/** How many more values may be looked at. */
+export interface PathBudget {
+  left: number;
+}
+
+/** A path looks at more values than it may. */
+export class PathTooCostly extends Error {
+  override readonly name = 'PathTooCostly';
+}
+
+/** Where a path comes from the user of this program itself. */
+const unbounded = (): PathBudget => ({ left: Number.POSITIVE_INFINITY });
+
+/**
+ * Everything that a path finds, in order; what is not there is left out. Throws PathTooCostly: with several ".." or
+ * lists of steps, a short path finds each value in very many ways.
+ */
+export function findAll(path: Path, root: Json, current: Json = root, budget: PathBudget = unbounded()): Json[] {
   let found: Json[] = [path.fromRoot ? root : current];
-  for (const step of path.steps) found = found.flatMap((value) => take(step, value, root));
+  for (const step of path.steps) {
+    const next: Json[] = [];
+    for (const value of found) {
+      const taken = take(step, value, { root, budget });
+      spend(budget, taken.length + 1);
+      for (const each of taken) next.push(each);
+    }
+    found = next;
+  }
   return found;
+}
+
+function spend(budget: PathBudget, values: number): void {
+  budget.left -= values;
+  if (budget.left < 0) throw new PathTooCostly('the path finds too many values');
 }
 
 /** The same. Throws INVALID_ARGUMENT for a key that is not there. */
@@ -14,7 +43,7 @@ export function findStrictly(path: Path, root: Json, current: Json = root): Json
   let found: Json[] = [path.fromRoot ? root : current];
   for (const step of path.steps)
     found = found.flatMap((value) => {
-      const taken = take(step, value, root);
+      const taken = take(step, value, { root, budget: unbounded() });
       if (step.type === 'key' && taken.length === 0) throw badRequest(`error executing jsonpath: ${step.name} is not found`);
       return taken;
     });
@@ -59,20 +88,29 @@ export function valueText(value: Json): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-function take(step: PathStep, value: Json, root: Json): Json[] {
+interface Search {
+  readonly root: Json;
+  readonly budget: PathBudget;
+}
+
+function take(step: PathStep, value: Json, search: Search): Json[] {
   switch (step.type) {
     case 'key':
       return field(value, step.name, step.quoted);
     case 'everything':
       return children(value);
     case 'anywhere':
-      return descendants(value);
+      return descendants(value, search.budget);
     case 'slice':
       return Array.isArray(value) ? slice(value, step) : [];
     case 'union':
-      return step.steps.flatMap((each) => take(each, value, root));
+      return step.steps.flatMap((each) => {
+        const taken = take(each, value, search);
+        spend(search.budget, taken.length + 1);
+        return taken;
+      });
     case 'filter':
-      return (Array.isArray(value) ? value : []).filter((item) => matches(step, item, root));
+      return (Array.isArray(value) ? value : []).filter((item) => matches(step, item, search));
   }
 }
 
@@ -89,8 +127,15 @@ function children(value: Json): Json[] {
   return isJsonObject(value) ? Object.values(value) : [];
 }
 
-function descendants(value: Json): Json[] {
-  return [value, ...children(value).flatMap(descendants)];
+function descendants(value: Json, budget: PathBudget): Json[] {
+  const found: Json[] = [];
+  const add = (each: Json): void => {
+    spend(budget, 1);
+    found.push(each);
+    for (const child of children(each)) add(child);
+  };
+  add(value);
+  return found;
 }
 
 function slice(
@@ -100,15 +145,17 @@ function slice(
   return list.slice(from, to).filter((_, at) => at % by === 0);
 }
 
-function matches(step: Extract<PathStep, { type: 'filter' }>, item: Json, root: Json): boolean {
-  const left = values(step.left, item, root);
+function matches(step: Extract<PathStep, { type: 'filter' }>, item: Json, search: Search): boolean {
+  spend(search.budget, 1);
+  const left = values(step.left, item, search);
   if (!step.comparison || !step.right) return left.length > 0;
-  const right = values(step.right, item, root);
+  const right = values(step.right, item, search);
+  spend(search.budget, left.length * right.length);
   return left.some((a) => right.some((b) => compare(a, step.comparison as Comparison, b)));
 }
 
-function values(operand: Operand, item: Json, root: Json): Json[] {
-  return 'path' in operand ? findAll(operand.path, root, item) : [operand.literal];
+function values(operand: Operand, item: Json, { root, budget }: Search): Json[] {
+  return 'path' in operand ? findAll(operand.path, root, item, budget) : [operand.literal];
 }
 
 function compare(a: Json, comparison: Comparison, b: Json): boolean {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../meta/merge-patch.ts';
-import { fillTemplate } from './evaluate.ts';
+import { fillTemplate, findAll, PathTooCostly } from './evaluate.ts';
 import { parsePath, parseTemplate } from './parse.ts';
 
 const list: Json = {
@@ -72,4 +72,22 @@ describe('jsonpath templates, as kubectl prints them', () => {
     expect(parsePath('metadata.name')).toEqual(parsePath('{.metadata.name}'));
     expect(() => parsePath('.a}b')).toThrow('the path should end here');
   });
+});
+
+describe('a path with a budget of values', () => {
+  const chain = (depth: number): Json => (depth === 0 ? 1 : { a: chain(depth - 1) });
+  const find = (path: string, root: Json) => findAll(parsePath(path), root, root, { left: 10_000 });
+
+  it('finds what little it looks at', () => {
+    expect(find('{.items[?(@.status.ready==true)].metadata.name}', list)).toEqual(['web']);
+    expect(find('{..image}', list)).toEqual(['i1', 'i2']);
+  });
+
+  it.each([
+    ['several steps to any depth', `.${'.a.'.repeat(8)}a`, chain(100)],
+    ['several steps to any depth that find nothing', `.${'.a.'.repeat(8)}z`, chain(100)],
+    ['lists of the same step', `.a${'[*,*]'.repeat(60)}`, chain(100)],
+    ['a long list of steps', `.a[${Array(1_000).fill('*').join()}]`, { a: Array(100).fill(0) }],
+    ['a comparison of all with all', '.a[?(@..b==$..c)]', { a: Array(200).fill({ b: 1, c: 2 }) }],
+  ])('is given up at %s', (_title, path, root) => expect(() => find(path, root)).toThrow(PathTooCostly));
 });

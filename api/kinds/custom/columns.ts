@@ -1,8 +1,8 @@
 import { messageToJson } from '../../codec/json.ts';
 import type { CustomResourceColumnDefinition } from '../../generated/types.ts';
-import { findAll, valueText } from '../../jsonpath/evaluate.ts';
+import { findAll, PathTooCostly, valueText } from '../../jsonpath/evaluate.ts';
 import { type Path, parsePath } from '../../jsonpath/parse.ts';
-import type { JsonObject } from '../../meta/merge-patch.ts';
+import type { Json, JsonObject } from '../../meta/merge-patch.ts';
 import { ageColumn, nameColumn } from '../cells.ts';
 import type { ApiObject, Column } from '../kind.ts';
 
@@ -24,12 +24,25 @@ function customColumn(column: CustomResourceColumnDefinition): Column<ApiObject>
     ...(format && { format }),
     cell(object) {
       path ??= parsePath(jsonPath);
-      const [first] = findAll(path, jsonOf(object, path));
+      const first = firstOf(path, jsonOf(object, path));
       if (first === undefined || first === null) return '';
       const text = valueText(first);
       return isDate && Number.isNaN(Date.parse(text)) ? '<invalid>' : text;
     },
   };
+}
+
+/** Values of an object that the path of a column may look at; those in use take some tens. */
+const MOST_VALUES = 10_000;
+
+/** Undefined for what is not there, or not found with reasonable effort. */
+function firstOf(path: Path, object: JsonObject): Json | undefined {
+  try {
+    return findAll(path, object, object, { left: MOST_VALUES })[0];
+  } catch (error) {
+    if (!(error instanceof PathTooCostly)) throw error;
+    return undefined;
+  }
 }
 
 /** The object as paths see it; its metadata are made into JSON only where a path may look at them. */
