@@ -266,6 +266,23 @@ describe('the command line', () => {
     expect([code, err]).toEqual([0, '']);
   });
 
+  it('simulate does not know the node of a StatefulSet whose claims get their volumes before its pods are placed', async () => {
+    const file = join(cli.folder, 'early.yaml');
+    const template = '{metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}';
+    const claim = '{storageClassName: early, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}';
+    const spec = `{selector: {matchLabels: {a: b}}, template: ${template}, volumeClaimTemplates: [{metadata: {name: data}, spec: ${claim}}]}`;
+    await writeFile(
+      file,
+      `apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: early}\nprovisioner: example.com/disks\n` +
+        `---\napiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec: ${spec}\n`,
+    );
+    const { code, out, err } = await cli.berth('simulate', '-f', file);
+    expect(out).toMatch(
+      /^default +db-0 +<none> +the node of its volume is not known before the claim is there: claim "data-db-0" gets its volume before the pod is placed: class "early" binds Immediate$/m,
+    );
+    expect([code, err]).toEqual([1, 'error: of 1 of 1 pods nothing can be said before their claims are there\n']);
+  });
+
   it('simulate says that it cannot know where a claim of the same manifest will have its volume, and goes on with the other pods', async () => {
     const file = join(cli.folder, 'claim.yaml');
     const volumes = '[{name: v, persistentVolumeClaim: {claimName: data}}]';
