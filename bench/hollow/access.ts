@@ -13,7 +13,7 @@ const cannotRun = 126;
 
 type Containers = Pick<HollowRuntime, 'find' | 'untilEnded'>;
 
-/** Logs of one line; commands that fail and say why; no files. */
+/** Logs of one line; commands that fail and say why; nothing to attach to while a container runs; no files. */
 export function createHollowAccess({ find, untilEnded }: Containers): ContainerAccess {
   const refuse = (what: string) => new RuntimeError('failed', `${what}: ${noProcess}`);
   return {
@@ -28,11 +28,11 @@ export function createHollowAccess({ find, untilEnded }: Containers): ContainerA
       find(id);
       return { ...session([{ stream: 'stderr', data: Buffer.from(`${noProcess}\n`) }]), exitCode: async () => cannotRun };
     },
-    async attach(id, { fromStart, stdout, stderr }, signal) {
-      const { startedAt } = find(id).observed;
+    async attach(id, { fromStart, stdout, stderr }) {
+      const { state, startedAt } = find(id).observed;
+      if (state === 'running') throw refuse(`attach to container ${id}`);
       const told = fromStart === true && startedAt !== undefined && (stdout || stderr);
-      const data = Buffer.from(`${noProcess}\n`);
-      return session(told ? [{ stream: 'stdout', data }] : [], () => untilEnded(id, signal));
+      return session(told ? [{ stream: 'stdout', data: Buffer.from(`${noProcess}\n`) }] : []);
     },
     stat: async () => Promise.reject(refuse('read files')),
     readFiles: async () => Promise.reject(refuse('read files')),
@@ -42,11 +42,10 @@ export function createHollowAccess({ find, untilEnded }: Containers): ContainerA
 
 type Output = { readonly stream: 'stdout' | 'stderr'; readonly data: Uint8Array };
 
-function session(said: readonly Output[], ended: () => Promise<void> = async () => {}): Omit<ExecSession, 'exitCode'> {
+function session(said: readonly Output[]): Omit<ExecSession, 'exitCode'> {
   return {
     async *output() {
       yield* said;
-      await ended();
     },
     write: async () => {},
     closeInput: async () => {},

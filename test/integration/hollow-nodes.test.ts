@@ -120,6 +120,16 @@ describe('five hollow nodes', () => {
     expect(isPodReady(never)).toBe(false);
   });
 
+  it('refuse to attach to what runs: no process would answer', async () => {
+    await podWhere(server.client, 'web-1', isPodReady);
+    const asked = { namespace: 'default', name: 'web-1', fromStart: true };
+    const { output } = server.client.pods.attach(asked, { container: 'c', stdin: true, stdout: true, stderr: true });
+    const read = async () => {
+      for await (const _ of output());
+    };
+    await expect(read()).rejects.toThrow(/attach to container .*: hollow node: no process/);
+  });
+
   it('delete a pod when they are told to', async () => {
     await server.client.pods.delete({ namespace: 'default', name: 'web-0' });
     await until('the pod is gone', () => isGone(server.client, 'web-0'));
