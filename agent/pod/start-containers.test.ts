@@ -10,6 +10,8 @@ let made: string[];
 let begun: number;
 /** Until when the sandbox waits for its turn, and the container. */
 let turns: { sandbox: Promise<void>; container: Promise<void> };
+/** What is wrong with its volumes. */
+let problems: { message: string }[];
 let record: PodRecord;
 let starter: Starter;
 
@@ -19,6 +21,7 @@ beforeEach(() => {
   made = [];
   begun = 0;
   turns = { sandbox: Promise.resolve(), container: Promise.resolve() };
+  problems = [];
   record = createRecord('u', web);
   const make = async ({ identity }: { identity: { containerName: string } }) => {
     made.push(identity.containerName);
@@ -29,7 +32,7 @@ beforeEach(() => {
     images: { ensure: async () => ({ present: true }), hold: () => () => {} },
     objects: { forPod: async () => ({}) },
     security: { runtimeHandler: async () => undefined, facts: async () => ({}), settled: () => {} },
-    podVolumes: { prepare: async () => ({ problems: [], volumes: new Map() }), prepareSubPaths: async () => new Map() },
+    podVolumes: { prepare: async () => ({ problems, volumes: new Map() }), prepareSubPaths: async () => new Map() },
     messages: { prepare: async () => undefined },
   };
   const limit = <T>(run: () => Promise<T>, first?: 'first') => turns[first ? 'container' : 'sandbox'].then(run);
@@ -83,6 +86,18 @@ describe('a start that waits for its turn', () => {
     come();
     await started;
     expect([made, begun, record.containers.size, record.blocked.size]).toEqual([names, times, names.length, 0]);
+  });
+});
+
+it('says of a container why the volumes of its pod are not there', async () => {
+  problems = [{ message: 'volume "a": config map "x" does not exist' }, { message: 'volume "b": secret "y" does not exist' }];
+  await start();
+  expect(made).toEqual(['POD']);
+  expect(record.blocked.get('app')).toMatchObject({
+    reason: 'ContainerCreating',
+    message:
+      'MountVolume.SetUp failed for volume "a": config map "x" does not exist; ' +
+      'MountVolume.SetUp failed for volume "b": secret "y" does not exist',
   });
 });
 

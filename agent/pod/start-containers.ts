@@ -130,12 +130,10 @@ class PodStarter implements Starter {
     const objects = await this.#options.objects.forPod(pod, acceptableAgeMs(pod, clock.now()));
     const ready = await podVolumes.prepare(pod, objects);
     if (ready.problems.length === 0) return { objects, volumes: ready.volumes };
-    for (const problem of ready.problems) {
-      events(pod, 'Warning', 'FailedMount', `MountVolume.SetUp failed for ${problem.message}`);
-    }
-    for (const { name } of starts) {
-      block(record, name, { reason: 'ContainerCreating', message: undefined }, { nowMs: clock.now(), ...retry });
-    }
+    const texts = ready.problems.map((problem) => `MountVolume.SetUp failed for ${problem.message}`);
+    for (const text of texts) events(pod, 'Warning', 'FailedMount', text);
+    for (const { name } of starts)
+      block(record, name, { reason: 'ContainerCreating', message: texts.join('; ') }, { nowMs: clock.now(), ...retry });
     return undefined;
   }
 }

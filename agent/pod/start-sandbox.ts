@@ -81,8 +81,9 @@ export class SandboxStarter {
       return made;
     } catch (error) {
       rethrowIfAway(record, error);
-      block(record, '', { reason: 'ContainerCreating', message: undefined }, { nowMs: clock.now(), ...retry });
-      events(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${wordsOf(error)}`);
+      const message = `Failed to create pod sandbox: ${wordsOf(error)}`;
+      block(record, '', { reason: 'ContainerCreating', message }, { nowMs: clock.now(), ...retry });
+      events(pod, 'Warning', 'FailedCreatePodSandBox', message);
       return undefined;
     }
   }

@@ -71,6 +71,14 @@ describe('computeStatus', () => {
     });
   });
 
+  it('says of a container without a sandbox why that cannot be made, and not of one behind an init container', () => {
+    const blocked = { reason: 'ContainerCreating', message: 'Failed to create pod sandbox: no address' };
+    const waiting = (name: string) => (name === '' ? blocked : undefined);
+    expect(status(web.build(), [], { waiting }).containerStatuses?.[0]?.state).toEqual({ waiting: blocked });
+    const behind = status(web.initContainer('first').build(), [], { waiting });
+    expect(behind.containerStatuses?.[0]?.state).toEqual({ waiting: { reason: 'PodInitializing' } });
+  });
+
   it('says of a container that runs what its probes say of it', () => {
     const health = { of: () => ({ started: true, ready: false }) };
     const s = status(web.build(), [one('POD'), one('app')], { health });

@@ -28,6 +28,7 @@ export interface StatusInput {
   readonly refused: { readonly reason: string; readonly message: string } | undefined;
   /** The agent ended it, and why. Told once nothing of it runs any more. */
   readonly ended?: { readonly reason: string; readonly message: string } | undefined;
+  /** What a container waits for; "" for the sandbox. */
   waiting(name: string): Waiting | undefined;
   readonly health: Health;
   readonly backOff: BackOff;
@@ -154,11 +155,13 @@ function statusOf(input: StatusInput, { role, container }: PodContainer, facts: 
   const again = dead !== undefined && facts.hasInit && !isIn(readySandbox(found), dead);
   const willRestart = dead !== undefined && ((again && role === 'init') || mayRestart(pod, { role, container }, dead.exitCode));
   const waits = dead === undefined || !willRestart ? undefined : again ? initializing : crashLoop(input, dead);
+  // Behind init containers it is these that wait for the sandbox.
+  const sandbox = newest === undefined && !facts.hasInit ? input.waiting('') : undefined;
   const said = saidOf(previous, role)?.find((candidate) => candidate.name === name);
   return computeContainerStatus(container, {
     attempts,
     previous: said,
-    waiting: input.waiting(name) ?? waits,
+    waiting: input.waiting(name) ?? waits ?? sandbox,
     willRestart,
     ending: input.killing || isFinished(pod) || (role === 'ephemeral' && Boolean(said?.containerID)),
     health: input.health,
