@@ -99,6 +99,23 @@ it('a port by a name that pods do not have is said, with those that they have', 
   );
 });
 
+it('a service whose ports no pod has has no endpoints', () => {
+  const text = why([podOf('a', { port: 'http' }), podOf('b', { port: 'http' })]);
+  expect(text).toMatch(/^service default\/web has no endpoints: none of 2 pods with app=web,tier=front has its port\.\n/);
+  expect(text).toContain('leads to the port "web", which 2 of 2 pods do not have\n  a, b\n  they have "http"\n');
+});
+
+it('a port by a number that pods do not declare is a note, where they declare others', () => {
+  const note = 'Note: port 80/TCP leads to port 9999 of the pods, which they do not declare; they declare 80.\n';
+  const leadingTo = (intVal: number, protocol = 'TCP') => ({ ports: [{ port: 80, protocol, targetPort: { type: 0, intVal } }] });
+  expect(why([podOf('a')], leadingTo(9999))).toBe(
+    `service default/web has endpoints: 1 of 1 pods with app=web,tier=front serve.\n\n${note}`,
+  );
+  expect(why([podOf('a')], leadingTo(80))).not.toContain('Note');
+  expect(why([podOf('a')], leadingTo(9999, 'UDP'))).not.toContain('Note');
+  expect(why([podOf('a')], { ...leadingTo(9999), clusterIP: 'None' })).not.toContain('Note');
+});
+
 it('services without pods of their own say so', () => {
   expect(why([], { selector: {} })).toContain('has no selector: its endpoints are those that a user writes');
   expect(why([], { selector: {} }, [], { name: 'berth' })).toBe(

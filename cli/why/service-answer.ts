@@ -1,4 +1,4 @@
-import type { EndpointSlice, NetworkPolicy, Pod, Service, ServicePort } from '../../api/generated/types.ts';
+import type { ContainerPort, EndpointSlice, NetworkPolicy, Pod, Service, ServicePort } from '../../api/generated/types.ts';
 import { isFinished } from '../../api/kinds/pod/lifecycle.ts';
 import { isPodReady } from '../../api/kinds/pod/readiness.ts';
 import { findCondition } from '../../api/meta/conditions.ts';
@@ -52,8 +52,10 @@ export function answerOfService({ service, pods, trees, slices, policies, now }:
   const serving = matched.filter(({ pod }) => isServing(service, pod) && !left.includes(pod));
   const selected = matched.map(({ pod }) => pod);
   const obstacles = [...waits, ...portObstacles(service, selected), ...unreached(left), ...troubles(matched, now)];
-  const notes = closedDoors(policies, selected);
+  const notes = [...closedDoors(policies, selected), ...portNotes(service, selected)];
   const counts = `${serving.length} of ${matched.length} pods with ${words} serve`;
+  if (lacksAllPorts(service, selected))
+    return answer('stuck', `has no endpoints: none of ${matched.length} pods with ${words} has its port`, obstacles, notes);
   if (serving.length === 0) return answer('stuck', `has no endpoint that serves: ${counts}`, obstacles, notes);
   if (obstacles.length === 0) return answer('up', `has endpoints: ${counts}`, [], notes);
   const isStuck = obstacles.some(({ isPassing = false }) => !isPassing);
@@ -134,12 +136,43 @@ function portObstacles({ spec }: Service, pods: readonly Pod[]): WhyObstacle[] {
   });
 }
 
+/** Whether each port leads to a name that no pod has: endpoints without a port are none. */
+function lacksAllPorts({ spec }: Service, pods: readonly Pod[]): boolean {
+  const ports = spec?.ports ?? [];
+  return (
+    ports.length > 0 &&
+    ports.every((port) => {
+      const name = port.targetPort?.type === 1 ? port.targetPort.strVal : undefined;
+      return name !== undefined && pods.every((pod) => !portsIn(pod, port).includes(name));
+    })
+  );
+}
+
+/** Ports that lead to a number that pods do not declare, though they declare others: it may be a slip, and may be none. */
+function portNotes({ spec }: Service, pods: readonly Pod[]): string[] {
+  if (spec?.clusterIP === 'None') return [];
+  return (spec?.ports ?? []).flatMap((port) => {
+    const target = port.targetPort?.type === 1 ? undefined : port.targetPort?.intVal || port.port;
+    const declared = pods.map((pod) => declaredPorts(pod, port).map(({ containerPort }) => containerPort));
+    if (target === undefined || declared.some((each) => each.length === 0 || each.includes(target))) return [];
+    const known = [...new Set(declared.flat())].join(', ');
+    return [
+      `port ${port.port}/${port.protocol} leads to port ${target} of the pods, which they do not declare; they declare ${known}`,
+    ];
+  });
+}
+
 /** The names of a pod's ports of a protocol. */
-function portsIn({ spec }: Pod, { protocol = 'TCP' }: ServicePort): string[] {
+function portsIn(pod: Pod, port: ServicePort): string[] {
+  return declaredPorts(pod, port).flatMap(({ name }) => (name ? [name] : []));
+}
+
+/** A pod's ports of a protocol. */
+function declaredPorts({ spec }: Pod, { protocol = 'TCP' }: ServicePort): ContainerPort[] {
   const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return [...(spec?.containers ?? []), ...sidecars]
     .flatMap(({ ports = [] }) => ports)
-    .flatMap(({ name, protocol: own }) => (name && (own || 'TCP') === protocol ? [name] : []));
+    .filter(({ protocol: own }) => (own || 'TCP') === protocol);
 }
 
 function troubles(matched: readonly { readonly pod: Pod; readonly tree: Tree }[], now: number): WhyObstacle[] {
