@@ -4,6 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { decodeMessage, encodeMessage } from '../../api/codec/message.ts';
 import { field } from '../../api/codec/wire-format.ts';
+import { callCancelled, unavailable } from '../../api/errors/index.ts';
 import type { PodExecRequest } from '../../api/generated/types.ts';
 import { forwardInput, forwardOutput } from './forward.ts';
 import type { ServedStream } from './tunnels.ts';
@@ -46,6 +47,17 @@ function createClient() {
 }
 
 describe('what an agent sends to a client', () => {
+  it.each([
+    ['CANCELLED when its client has gone', callCancelled()],
+    ['UNAVAILABLE when the server stops', unavailable('the API server is stopping: try again')],
+  ])('ends with %s', async (_, why) => {
+    const { stream } = createAgent(0);
+    const leaving = new AbortController();
+    const carried = forwardOutput(stream, output, createClient().peer, leaving.signal);
+    leaving.abort(why);
+    await expect(carried).rejects.toEqual(why);
+  });
+
   it('is kept no longer than it takes to hand it on', async () => {
     const { stream, sent, silent } = createAgent(100);
     const { peer, received } = createClient();

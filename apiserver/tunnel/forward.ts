@@ -1,7 +1,7 @@
 import { decodeMessage } from '../../api/codec/message.ts';
 import { field } from '../../api/codec/wire-format.ts';
 import { WireReader } from '../../api/codec/wire-reader.ts';
-import { type ApiError, unavailable } from '../../api/errors/index.ts';
+import { ApiError, unavailable } from '../../api/errors/index.ts';
 import type { Status } from '../../api/generated/types.ts';
 import { abortable } from './abortable.ts';
 import { fromStatus } from './node-error.ts';
@@ -20,6 +20,9 @@ export interface StreamPeer {
 
 /** What a client that is still connected learns when its call is aborted. */
 export const stopping = (): ApiError => unavailable('the API server is stopping: try again');
+
+/** Why a call ended before its stream did: its client has gone, or this server stops. */
+export const endOf = ({ reason }: AbortSignal): ApiError => (reason instanceof ApiError ? reason : stopping());
 
 /** The fields of ServeRequest that end a stream, with an error or well. */
 const ERROR_FIELD = 4;
@@ -55,8 +58,8 @@ function* piecesOf(frame: Buffer): Generator<Uint8Array> {
 
 /**
  * Carries one field of the agent's frames (ServeRequest) to the client, still encoded and no faster than it reads,
- * until the agent's stream ends. Throws the agent's error, and UNAVAILABLE when the connection to the agent is lost or
- * this server stops.
+ * until the agent's stream ends. Throws the agent's error, UNAVAILABLE when the connection to the agent is lost or this
+ * server stops, and CANCELLED when the client has gone.
  */
 export async function forwardOutput(
   stream: ServedStream,
@@ -65,7 +68,7 @@ export async function forwardOutput(
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    const frame = await abortable(stream.frames.next(), signal, stopping);
+    const frame = await abortable(stream.frames.next(), signal, () => endOf(signal));
     if (frame.done) throw unavailable('the connection to the node was lost: try again');
     const reader = new WireReader(frame.value);
     while (reader.next()) {
@@ -90,7 +93,7 @@ export async function awaitFirstFrame(stream: ServedStream, ms: number, signal: 
     timer = setTimeout(() => resolve(undefined), ms);
   });
   try {
-    const frame = await abortable(Promise.race([first, late]), signal, stopping);
+    const frame = await abortable(Promise.race([first, late]), signal, () => endOf(signal));
     const reader = new WireReader(frame && !frame.done ? frame.value : Buffer.alloc(0));
     while (reader.next()) if (reader.number === ERROR_FIELD) throw errorIn(reader);
   } finally {

@@ -15,7 +15,7 @@ import {
   writeFiles,
 } from '../../tunnel/carriages.ts';
 import { authorizeStream, joinStream, openStream, type StreamDeps } from '../../tunnel/carry.ts';
-import { stopping } from '../../tunnel/forward.ts';
+import { endOf } from '../../tunnel/forward.ts';
 import type { Tunnels } from '../../tunnel/tunnels.ts';
 import type { CallContext } from '../../verbs/call-context.ts';
 import type { CallPipeline } from '../call-pipeline.ts';
@@ -79,6 +79,7 @@ async function carry<Start extends StreamStart>(
     metadata.add('berth-warning', encodeWarning(note));
     call.sendMetadata(metadata);
   }
-  const peer = { ...(input && { input }), send: (frame: Buffer) => send(call, frame, context.signal, stopping) };
-  await joinStream(stream, carriage, peer, context.signal);
+  const { signal } = context;
+  const peer = { ...(input && { input }), send: (frame: Buffer) => send(call, frame, signal, () => endOf(signal)) };
+  await joinStream(stream, carriage, peer, signal);
 }
