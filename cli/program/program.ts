@@ -148,8 +148,10 @@ function foreignWord(commands: Commands, words: readonly string[]): string | und
  */
 async function callPlugin(commands: Commands, words: readonly string[], word: string): Promise<void> {
   const { runPlugin } = await import('../plugins/run-plugin.ts');
+  if (await runPlugin(words, word)) return;
+  const { kindOf } = await import('../../api/kinds/index.ts');
   const names = commands.map(({ name }) => name);
-  if (!(await runPlugin(words, word))) throw unknownCommand(word, names);
+  throw unknownCommand(word, names, kindOf(word)?.plural);
 }
 
 async function main(commands: Commands, typed: readonly string[]): Promise<void> {

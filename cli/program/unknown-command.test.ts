@@ -6,7 +6,9 @@ const known = commands.map(({ name }) => name);
 
 it.each([
   ['aply', "unknown command 'aply'; did you mean apply?"],
-  ['stop', 'unknown command \'stop\'; "berth delete pod NAME" ends a pod'],
+  ['stop', 'unknown command \'stop\'; "berth delete pod NAME" ends a pod, "berth down" stops Berth'],
+  ['etcd-snapshot', 'unknown command \'etcd-snapshot\'; "berth backup FILE" writes all objects into a file'],
+  ['alloc', 'unknown command \'alloc\'; "berth get pods -A" lists what runs'],
   ['restart', 'unknown command \'restart\'; "berth rollout restart deployment/NAME" replaces all pods of a workload'],
   [
     'proxy',
@@ -27,4 +29,8 @@ it.each([
 
 it('calls nothing missing that is a command', () => {
   for (const name of known) expect(unknownCommand(name, known).message).not.toContain('is not there');
+});
+
+it('says of a word that is a kind how its objects are listed', () => {
+  expect(unknownCommand('po', known, 'pods').message).toBe('unknown command \'po\'; "berth get pods" lists them');
 });
