@@ -9,7 +9,7 @@ import { untilRest } from './rest.ts';
 
 const defaultPods = 100;
 const services = 5_000;
-/** After pods have started, the agent looks this long for what the engine forgot (agent/runtime/docker/leftovers.ts). */
+/** So long after pods have started, the agent looks for what the engine forgot (runtime/docker/leftovers.ts). */
 const sweepSeconds = 100;
 const windowSeconds = 120;
 /** Memory is the mean of as many readings: at rest an agent has up to 8 MB of garbage, until it is worth a pause. */

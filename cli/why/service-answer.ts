@@ -148,7 +148,7 @@ function lacksAllPorts({ spec }: Service, pods: readonly Pod[]): boolean {
   );
 }
 
-/** Ports that lead to a number that pods do not declare, though they declare others: it may be a slip, and may be none. */
+/** Ports that lead to a number that pods do not declare, though they declare others: that may be a slip. */
 function portNotes({ spec }: Service, pods: readonly Pod[]): string[] {
   if (spec?.clusterIP === 'None') return [];
   return (spec?.ports ?? []).flatMap((port) => {
