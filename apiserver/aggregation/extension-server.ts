@@ -5,6 +5,7 @@ import { startTimeout } from '../../api/meta/timeout.ts';
 import type { Identity } from '../authn/identity.ts';
 import { type ProxyDeps, type ProxyTarget, serviceTarget } from '../http/proxy/proxy-target.ts';
 import type { FrontProxy } from '../pki/front-proxy.ts';
+import { boundInformational } from '../tunnel/informational.ts';
 import { overTls } from '../tunnel/over-tls.ts';
 import type { TunnelCaller } from '../tunnel/tunnels.ts';
 import type { RemoteGroup } from './remote-groups.ts';
@@ -98,6 +99,7 @@ function read(options: RequestOptions, mostBytes: number): Promise<ExtensionAnsw
       message.on('close', () => reject(new Error('the answer was cut off')));
     });
     sent.on('error', reject);
+    boundInformational(sent);
     sent.end();
   });
 }

@@ -164,6 +164,15 @@ describe('a bad webhook', () => {
     response.writeHead(500).end('oops');
     return undefined;
   };
+  const switching: Handler = (_, { socket }) => {
+    socket!.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n');
+    return undefined;
+  };
+  const informing: Handler = (_, { socket }) => {
+    const timer = setInterval(() => socket!.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 1);
+    socket!.once('close', () => clearInterval(timer));
+    return undefined;
+  };
   const garbage: Handler = (_, response) => {
     response.end('<html>');
     return undefined;
@@ -172,6 +181,8 @@ describe('a bad webhook', () => {
     ['that answers another request', 'Validating', lie, {}, 'expected response.uid='],
     ['that answers too much', 'Validating', huge, {}, 'the answer has more than 3145728 bytes'],
     ['that does not answer', 'Validating', silent, { timeoutSeconds: 1 }, 'context deadline exceeded: no answer within 1s'],
+    ['that switches the protocol', 'Validating', switching, {}, 'the connection was closed before an answer came'],
+    ['that never gets beyond 1xx', 'Validating', informing, {}, 'too many 1xx informational responses'],
     ['that answers with an error', 'Validating', broken, {}, 'status 500'],
     ['that answers no JSON', 'Validating', garbage, {}, 'the answer is no JSON: "<html>"'],
     ['that validates and answers a patch', 'Validating', () => patchOf([]), {}, 'may not answer a patch'],
