@@ -107,7 +107,7 @@ async function passedOn(answer: string, httpVersionMajor: number) {
   const written = new PassThrough();
   response.assignSocket(written as unknown as Socket);
   const request = { method: 'GET', headers: {}, socket: {}, httpVersionMajor };
-  const context = { signal: new AbortController().signal, isCancelled: false };
+  const context = { signal: new AbortController().signal, isCancelled: false, requestId: 'r1' };
   const way = { request, response, upgrade: undefined, context } as unknown as StreamWay;
   try {
     await forwardRequest({ target, prefix: '', path: '/', search: '' }, way);

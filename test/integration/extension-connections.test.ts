@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { connect as connectHttp2, constants } from 'node:http2';
 import { request } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { until } from './agent-harness.ts';
 import { type RunningServer, startServer } from './apiserver-harness.ts';
 import { type ExtensionServer, type ExtensionWorld, group, startExtension, version } from './extension-server.ts';
@@ -159,4 +160,54 @@ it('an APIService that changes or goes ends its connections, those with a reques
   expect((await ask(`${all}/${name}`, { method: 'DELETE' })).code).toBe(200);
   await ended;
   await register();
+});
+
+describe('an answer of an extension server over HTTP/2', () => {
+  /** What the client of HTTP/2 gets: the head, the body, or the error that ends it. */
+  async function askHttp2(path = flunders): Promise<{ readonly code: unknown; readonly headers: object; readonly text: string }> {
+    const { ca, cert, key } = server.admin;
+    const session = connectHttp2(`https://${server.info.kubernetes}`, { ca: ca!, cert: cert!, key: key! });
+    try {
+      const stream = session.request({ ':path': path });
+      stream.setTimeout(20_000, () => stream.close(constants.NGHTTP2_CANCEL));
+      const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
+      let text = '';
+      for await (const piece of stream) text += piece;
+      return { code: headers[':status'], headers, text };
+    } finally {
+      session.destroy();
+    }
+  }
+
+  it.each([204, 205])('with a body that the status %i has no place for has none', async (code) => {
+    extension.answer = ({ socket }) =>
+      void socket.end(`HTTP/1.1 ${code} x\r\ncontent-length: 4\r\nx-a: b\r\nconnection: close\r\n\r\nbody`);
+    const { headers, ...answer } = await askHttp2();
+    expect(answer).toEqual({ code, text: '' });
+    expect(headers).toMatchObject({ 'x-a': 'b' });
+    expect(headers).not.toHaveProperty('content-length');
+  });
+});
+
+it('an extension server that never gets beyond 1xx fails the request', async () => {
+  extension.answer = ({ socket }) => {
+    const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 1);
+    socket.once('close', () => clearInterval(timer));
+  };
+  const { code, json } = await ask(`${flunders}?watch=true`);
+  expect([code, json.message]).toEqual([503, 'error trying to reach service: too many 1xx informational responses']);
+});
+
+it("an answer has this server's Audit-Id, which the extension server is told, and its own of other headers", async () => {
+  const said = {
+    'audit-id': 'forged',
+    'set-cookie': ['a=b', 'c=d'],
+    'alt-svc': 'h3=":1"',
+    'strict-transport-security': 'max-age=1',
+  };
+  extension.answer = (_, response) => void response.writeHead(200, said).end('{}');
+  const before = extension.requests.length;
+  const { headers } = await ask(flunders, { headers: { 'audit-id': 'mine' } });
+  expect(headers).toMatchObject({ ...said, 'audit-id': expect.stringMatching(/^[0-9a-f-]{36}$/) });
+  expect(passedOn(before)[0]!.headers['audit-id']).toBe(headers['audit-id']);
 });

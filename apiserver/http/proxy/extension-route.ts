@@ -5,6 +5,7 @@ import { type ExtensionDeps, extensionHost, extensionTarget } from '../../aggreg
 import type { RemoteGroup } from '../../aggregation/remote-groups.ts';
 import { remoteUserHeaders } from '../../aggregation/remote-user.ts';
 import type { Access, Attributes } from '../../authz/attributes.ts';
+import { AUDIT_ID } from '../../calls/request-id.ts';
 import { noSuchResource } from '../errors/no-such-resource.ts';
 import type { HttpRequest } from '../http-call.ts';
 import { hasBody } from '../listener/unread-request.ts';
@@ -112,7 +113,11 @@ async function forward(
       ...{ target, prefix: '', path: pathname, search },
       extension: {
         tls: kept.tls,
-        headers: { host: extensionHost(remote), ...remoteUserHeaders(way.context.identity) },
+        headers: {
+          host: extensionHost(remote),
+          [AUDIT_ID]: way.context.requestId,
+          ...remoteUserHeaders(way.context.identity),
+        },
         answersWithinMs: withinMs,
         ...(withinMs !== undefined && mayRepeat(way) && { kept }),
       },

@@ -5,12 +5,13 @@ import type { ConnectionOptions } from 'node:tls';
 import { createGunzip, createInflate } from 'node:zlib';
 import { ApiError, asApiError, callCancelled, unavailable } from '../../../api/errors/index.ts';
 import type { KeptConnections, KeptOptions } from '../../aggregation/extension-connections.ts';
+import { AUDIT_ID } from '../../calls/request-id.ts';
 import { abortable } from '../../tunnel/abortable.ts';
 import { stopping } from '../../tunnel/forward.ts';
+import { boundInformational } from '../../tunnel/informational.ts';
 import { overTls } from '../../tunnel/over-tls.ts';
 import { askForBody, hasBody } from '../listener/unread-request.ts';
 import type { StreamWay } from '../streams/stream-route.ts';
-import type { Upgrade } from '../streams/upgrade.ts';
 import { answerHeaders, requestHeaders } from './proxy-headers.ts';
 import type { ProxyTarget } from './proxy-target.ts';
 import { LinkRewriter, type ProxyPlace, rewriteLink } from './rewrite-links.ts';
@@ -56,7 +57,7 @@ export async function forwardRequest({ target, prefix, path, search, extension }
     const options = { method: request.method ?? 'GET', path: path + search, headers };
     const passage: Passage = { target, extension, options, way, open };
     const answer = (await reach(overKept(passage))) ?? (await reach(overOwn(passage)));
-    if (answer.socket) await joinConnections(upgrade!, answer.message, { socket: answer.socket, head: answer.head });
+    if (answer.socket) await joinConnections(way, answer.message, { socket: answer.socket, head: answer.head });
     else if (extension) await sendExtensionAnswer(answer.message, way);
     else await sendAnswer(answer.message, place, way);
   } catch (error) {
@@ -130,6 +131,7 @@ function answerOf(sent: ClientRequest, { request, response, upgrade }: StreamWay
   let timer: NodeJS.Timeout | undefined;
   const answer = new Promise<Answer>((resolve, reject) => {
     sent.on('error', reject);
+    boundInformational(sent);
     // After an unsolicited 101 (Switching Protocols), Node closes the connection without an error.
     sent.on('close', () => reject(unavailable('the connection was closed before an answer came')));
     // A request that is destroyed before it has a connection says so only when it gets one.
@@ -158,15 +160,15 @@ function late(ms: number): ApiError {
 async function sendExtensionAnswer(message: IncomingMessage, way: StreamWay): Promise<void> {
   const { statusCode = 0, headers } = message;
   const isRedirect = statusCode >= 300 && statusCode < 400 && headers.location !== undefined;
-  if (!isRedirect) return sendPieces(message, answerHeaders(headers), [], way);
+  if (!isRedirect) return sendPieces(message, answerHeaders(headers, way.context.requestId), [], way);
   message.destroy();
   const { response } = way;
-  response.writeHead(502, { 'content-type': 'text/plain; charset=utf-8' });
+  response.writeHead(502, { 'content-type': 'text/plain; charset=utf-8', [AUDIT_ID]: way.context.requestId });
   response.end('the backend attempted to redirect this request, which is not permitted');
 }
 
 async function sendAnswer(message: IncomingMessage, place: ProxyPlace, way: StreamWay): Promise<void> {
-  const headers = answerHeaders(message.headers);
+  const headers = answerHeaders(message.headers, way.context.requestId);
   if (typeof headers.location === 'string') headers.location = rewriteLink(headers.location, place);
   const steps = way.request.method === 'HEAD' ? [] : rewriting(message, place);
   if (steps.length > 0) for (const name of ['content-length', 'content-encoding']) delete headers[name];
@@ -184,9 +186,12 @@ async function sendPieces(
   if (statusCode < 200 || statusCode > (isHttp1 ? MOST_STATUS : MOST_HTTP2_STATUS))
     throw unavailable(`error trying to reach service: it answered with the status ${statusCode}`);
   response.statusCode = statusCode;
+  const isBodiless = statusCode === 204 || (statusCode === 205 && !isHttp1);
+  if (isBodiless) delete headers['content-length'];
   // HTTP/2 has none.
   if (isHttp1 && statusMessage && STATUS_TEXT.test(statusMessage)) response.statusMessage = statusMessage;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  if (isBodiless) return void response.end();
   response.flushHeaders();
   // The door listens for its end, and a pipeline several times.
   response.setMaxListeners(MOST_LISTENERS);
@@ -213,13 +218,13 @@ function rewriting({ headers }: IncomingMessage, place: ProxyPlace): NodeJS.Read
 
 /** Joins two connections until one of them ends. */
 async function joinConnections(
-  upgrade: Upgrade,
+  { upgrade, context }: StreamWay,
   { statusMessage, headers }: IncomingMessage,
   { socket, head }: { readonly socket: Duplex; readonly head: Buffer },
 ): Promise<void> {
-  const { socket: client, head: early } = upgrade.take();
+  const { socket: client, head: early } = upgrade!.take();
   client.setMaxListeners(MOST_LISTENERS);
-  const said = { ...answerHeaders(headers), connection: 'Upgrade', upgrade: headers.upgrade ?? '' };
+  const said = { ...answerHeaders(headers, context.requestId), connection: 'Upgrade', upgrade: headers.upgrade ?? '' };
   const lines = Object.entries(said).flatMap(([name, value]) => [value].flat().map((each) => `${name}: ${each}`));
   client.write(`HTTP/1.1 101 ${statusMessage || 'Switching Protocols'}\r\n${lines.join('\r\n')}\r\n\r\n`, 'latin1');
   client.write(head);

@@ -28,7 +28,14 @@ it("appends the client's address to X-Forwarded-For", () => {
 
 it('drops what holds for one connection, and rights of other origins, from an answer', () => {
   const headers = { connection: 'keep-alive', 'keep-alive': '5', 'access-control-allow-origin': '*', 'x-a': 'b' };
-  expect(answerHeaders(headers)).toEqual({ 'x-a': 'b' });
+  expect(answerHeaders(headers, 'r1')).toEqual({ 'x-a': 'b', 'audit-id': 'r1' });
+});
+
+it("has this server's id of the call in an answer, whatever the other side says", () => {
+  expect(answerHeaders({ 'audit-id': 'forged', 'set-cookie': ['a=b'] }, 'r1')).toEqual({
+    'audit-id': 'r1',
+    'set-cookie': ['a=b'],
+  });
 });
 
 it.each([

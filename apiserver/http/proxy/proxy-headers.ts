@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { AUDIT_ID } from '../../calls/request-id.ts';
 
 type Headers = Record<string, string | string[]>;
 
@@ -35,8 +36,10 @@ export function requestHeaders({ headers, uri, address, hasBody }: Forwarded): H
   return out;
 }
 
-/** The headers of an answer, as the client gets them. */
-export const answerHeaders = (headers: IncomingHttpHeaders): Headers => without(headers, (name) => ofOrigins.has(name));
+/** The headers of an answer, as the client gets them; the id of the call is this server's. */
+export function answerHeaders(headers: IncomingHttpHeaders, requestId: string): Headers {
+  return { ...without(headers, (name) => ofOrigins.has(name)), [AUDIT_ID]: requestId };
+}
 
 function without(headers: IncomingHttpHeaders, drops: (name: string) => boolean): Headers {
   const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
