@@ -57,6 +57,22 @@ test('a node makes mirror pods of its own, and only administrators make others',
   expect(() => checkNodeCreate(user, create, mirror)).toThrow('which only the agent of a node may set');
 });
 
+test('a node gives no finalizers to the mirror pods and events that it makes in any namespace', () => {
+  const finalizers = ['example.com/stay'];
+  const mirror = {
+    metadata: { name: 'p', annotations: { 'kubernetes.io/config.mirror': 'x' }, finalizers },
+    spec: { nodeName: 'n1' },
+  };
+  const [event, kept] = [{ metadata: { name: 'e' } }, { metadata: { name: 'e', finalizers } }];
+  expect(() => checkNodeCreate(node, access('create', 'Pod', 'p'), mirror)).toThrow('a node may not give it finalizers');
+  expect(() => checkNodeCreate(node, access('create', 'Event', 'e'), kept)).toThrow('a node may not give it finalizers');
+  checkNodeCreate(user, access('create', 'Event', 'e'), kept);
+  const patch = access('patch', 'Event', 'e');
+  expect(() => checkNodeNext(node, patch, { next: kept, previous: event })).toThrow('cannot change finalizers of events');
+  checkNodeNext(node, patch, { next: kept, previous: kept });
+  checkNodeNext(admin, patch, { next: kept, previous: event });
+});
+
 test.each([
   ['ownerReferences', [{ apiVersion: 'v1', kind: 'Node', name: 'absent', uid: 'u' }]],
   ['finalizers', ['example.com/stay']],

@@ -47,6 +47,8 @@ export function checkNodeNext(identity: Identity, { kind, name, namespace, verb 
   const { next, previous, server } = change;
   if (isMaster(identity) || !isNode(identity)) return;
   if (kind === 'Pod' && verb.endsWith('-status')) checkPodMetadata(name, next, previous);
+  if (kind === 'Event' && !isDeepStrictEqual(next.metadata?.finalizers ?? [], previous.metadata?.finalizers ?? []))
+    throw objectForbidden('events', name, 'a node cannot change finalizers of events');
   if (kind === 'Lease' && namespace === namespaces.system) checkAddressLease(identity, name, change);
   if (kind !== 'Node') return;
   const [after, before] = [next as Node, previous as Node];
@@ -150,6 +152,9 @@ export function checkNodeCreate(identity: Identity, { kind, name }: Access, obje
     const tie = tieOf(object);
     if (tie) throw objectForbidden('certificatesigningrequests.certificates.k8s.io', name, `a node may not give it ${tie}`);
   }
+  // In every namespace a node makes mirror pods and events: with finalizers they would keep it from being deleted.
+  if (isNode(identity) && (kind === 'Pod' || kind === 'Event') && (object.metadata?.finalizers ?? []).length > 0)
+    throw objectForbidden(`${kind.toLowerCase()}s`, name, `a node may not give it finalizers`);
   if (kind !== 'Pod') return;
   const pod = object as Pod;
   const refuse = (why: string) => objectForbidden('pods', name, why);
