@@ -18,10 +18,11 @@ import { createServiceTable, type ServiceTable } from '../service-table/service-
 import { Draining, nodeAddressIndex } from './draining.ts';
 import { keepServices, readKeptServices } from './kept-services.ts';
 import { NamesKeeper } from './names-keeper.ts';
+import { namesServiceAt } from './names-service.ts';
 import { namespaceIndex, ServiceFeed, sliceIndex } from './service-feed.ts';
 import type { ServiceLinks } from './service-links.ts';
 import { slimService, slimSlice } from './slim-objects.ts';
-import { otherResolvers } from './views.ts';
+import { resolversBeside } from './views.ts';
 
 export interface ServicesOptions {
   readonly client: Pick<Client, 'services' | 'endpointSlices' | 'leases' | 'events' | 'pages'>;
@@ -59,7 +60,7 @@ const restoreMs = 10_000;
 /** So long a server that does not answer is waited for before what an agent before knew is used. */
 const keptAfterMs = 5_000;
 /** No Service has such a name. */
-const resolversKey = 'names of other nodes';
+const resolversKey = 'names of nodes';
 /**
  * Carries Services on this node and answers names, until aborted. What is in the kernel stays. Begins when the server
  * has told all Services, or with what was kept of them.
@@ -82,10 +83,11 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
   });
   options.hostPorts.useTable(table);
   options.onTable(table);
+  const namesService = namesServiceAt(namesAddressOf(ground.services[0] ?? ''));
   const names = new NamesKeeper({
     ...{ ...base, metrics, address: ground.gateway, clusterDomain: ground.domain },
     clusterCidrs: [...ground.pods, ...ground.services],
-    snapshot: () => feed.snapshot(),
+    snapshot: () => namesService.snapshot(feed.snapshot()),
   });
   const relay = openRelay({ ...options, setTable: (key, service) => table.set(key, service) });
   const kept = keepServices({ ...base, nodeDir, known: () => feed.known() });
@@ -98,7 +100,7 @@ export async function runServices(options: ServicesOptions, signal: AbortSignal)
       if (relay?.take(key, service)) return;
       for (const each of [table, announcer, health]) each.set(key, service);
     },
-    applyNames: (changes) => names.apply(changes),
+    applyNames: (changes) => names.apply(changes.map(namesService.change)),
     changed: () => kept.changed(),
   });
   const leave = [feed.follow(), followResolvers(options, table, signal)];
@@ -145,7 +147,7 @@ function followResolvers(options: ServicesOptions, table: ServiceTable, signal: 
   const address = namesAddressOf(range);
   const before = ground.others.map((others) => ({ metadata: { name: others }, podCIDRs: [others] }));
   const known = () => (networks.hasSynced() ? networks.lister.list() : before);
-  const set = () => table.set(resolversKey, otherResolvers(known(), nodeName, address));
+  const set = () => table.set(resolversKey, resolversBeside(known(), { nodeName, gateway: ground.gateway }, address));
   set();
   // Also of a cluster that has no other node any more.
   void networks.waitForSync(signal).then(() => signal.aborted || set());

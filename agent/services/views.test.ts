@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointSlice, NodeNetwork, Service } from '../../api/generated/types.ts';
-import { otherResolvers, serviceOfSlice, serviceViewOf, sliceViewOf, tableServiceOf } from './views.ts';
+import { resolversBeside, serviceOfSlice, serviceViewOf, sliceViewOf, tableServiceOf } from './views.ts';
 
 const label = (service: string) => ({ 'kubernetes.io/service-name': service });
 const service = (spec: Service['spec'] = {}): Service => ({
@@ -182,10 +182,11 @@ describe('what the resolver knows', () => {
 
 describe('the resolvers of other nodes', () => {
   const network = (name: string, ...podCIDRs: string[]): NodeNetwork => ({ metadata: { name }, podCIDRs });
+  const own = { nodeName: 'own', gateway: '10.42.0.1' };
 
   it('are one Service at the address of the second name server', () => {
     const all = [network('own', '10.42.0.0/24'), network('n1', 'fd00::/64', '10.42.1.0/24'), network('n2', '10.42.2.0/24')];
-    const found = otherResolvers(all, 'own', '10.43.0.10');
+    const found = resolversBeside(all, own, '10.43.0.10');
     expect(found).toMatchObject({ clusterAddresses: ['10.43.0.10'], internalPolicy: 'Cluster' });
     expect(found.ports.map(({ protocol, port }) => `${protocol} ${port}`)).toEqual(['UDP 53', 'TCP 53']);
     for (const { endpoints } of found.ports) {
@@ -197,8 +198,9 @@ describe('the resolvers of other nodes', () => {
     }
   });
 
-  it('pass over nodes whose range is none', () => {
+  it('pass over nodes whose range is none, and are its own where there is no other', () => {
     const all = [network('a'), network('b', '10.42.1.7/24'), network('c', '10.42.1.0/99'), network('d', 'fd00::/64')];
-    for (const { endpoints } of otherResolvers(all, 'own', '10.43.0.10').ports) expect(endpoints).toEqual([]);
+    for (const { endpoints } of resolversBeside(all, own, '10.43.0.10').ports)
+      expect(endpoints).toMatchObject([{ address: '10.42.0.1', port: 53, node: 'own', ready: true }]);
   });
 });

@@ -106,20 +106,28 @@ const namesPort = 53;
 
 /**
  * The resolvers of the other nodes as a Service: the second server of every pod, for the time in which its own node's
- * does not answer. A node whose range is none is passed over.
+ * does not answer. A node whose range is none is passed over. Where there is no other node it is its own resolver, so
+ * that the address answers programs that know no other.
  */
-export function otherResolvers(networks: readonly NodeNetwork[], ownNode: string, address: string): TableService {
-  const endpoints = networks.flatMap((network): TableEndpoint[] => {
+export function resolversBeside(
+  networks: readonly NodeNetwork[],
+  own: { readonly nodeName: string; readonly gateway: string },
+  address: string,
+): TableService {
+  const resolver = (node: string, gateway: string): TableEndpoint => ({
+    ...{ address: gateway, port: namesPort, ready: true, serving: true, terminating: false, node },
+  });
+  const others = networks.flatMap((network): TableEndpoint[] => {
     const node = network.metadata?.name ?? '';
-    const range = node === ownNode ? undefined : rangeTextOf(network);
+    const range = node === own.nodeName ? undefined : rangeTextOf(network);
     if (range === undefined) return [];
     try {
-      const gateway = gatewayAddressOf(parseAddressRange(range));
-      return [{ address: gateway, port: namesPort, ready: true, serving: true, terminating: false, node }];
+      return [resolver(node, gatewayAddressOf(parseAddressRange(range)))];
     } catch {
       return [];
     }
   });
+  const endpoints = others.length > 0 ? others : [resolver(own.nodeName, own.gateway)];
   return {
     ...{ clusterAddresses: [address], externalAddresses: [], loadBalancerAddresses: [] },
     ports: (['UDP', 'TCP'] as const).map((protocol) => ({ protocol, port: namesPort, endpoints })),
