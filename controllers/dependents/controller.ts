@@ -3,7 +3,8 @@ import { isNotFound } from '../../api/errors/index.ts';
 import type { OwnerReference } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/kinds/kind.ts';
 import type { Growing } from '../../api/meta/growing-set.ts';
-import type { Logger } from '../../client/index.ts';
+import { createLru } from '../../api/meta/lru.ts';
+import { type EventRecorder, type Logger, referenceTo } from '../../client/index.ts';
 import { type Controller, changesOf, changesOfAll, type Source, type Wake } from '../controller.ts';
 import type { ControllerDefinition } from '../definition.ts';
 import { type DependentAction, decideDependent, decideOwner } from './decide.ts';
@@ -15,8 +16,12 @@ export interface DependentsOptions {
    * before: it went after its objects.
    */
   readonly kinds: Growing<FamilyKind>;
+  readonly events: Pick<EventRecorder, 'event'>;
   readonly logger: Logger;
 }
+
+/** With more references to other namespaces than this, some are told again. */
+const rememberedSize = 1_000;
 
 /**
  * Follows ownerReferences: an object goes when none of its owners exists any more (Background), or together with an
@@ -30,6 +35,7 @@ export function createDependents(options: DependentsOptions): Controller {
 class DependentsController implements Controller {
   readonly #options: DependentsOptions;
   readonly #family: Family;
+  readonly #told = createLru<true>(rememberedSize);
   readonly name = 'dependents';
   readonly sources: readonly Source[];
 
@@ -68,9 +74,24 @@ class DependentsController implements Controller {
   async #tendDependent(member: Member, signal: AbortSignal): Promise<void> {
     const references = member.object.metadata?.ownerReferences ?? [];
     const owners = [];
-    for (const reference of references) owners.push({ reference, state: await this.#family.judge(reference, member, signal) });
+    for (const reference of references) {
+      owners.push({ reference, state: await this.#family.judge(reference, member, signal) });
+      if (this.#family.isElsewhere(reference, member)) this.#tellElsewhere(reference, member);
+    }
     const dependents = () => this.#family.dependentsOf(member.object).map(({ object }) => object);
     await this.#actOn(member, decideDependent(member.object, owners, dependents), signal);
+  }
+
+  /** In Kubernetes' words: otherwise nothing says why such an object is deleted, or does not go with its owner. */
+  #tellElsewhere({ apiVersion, kind, name, uid }: OwnerReference, { followed, object }: Member): void {
+    const { namespace = '', uid: own } = object.metadata ?? {};
+    const key = `${own} ${uid}`;
+    if (this.#told.get(key)) return;
+    this.#told.set(key, true);
+    const owner = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
+    const about = { ...referenceTo(followed.kind.kind, object), apiVersion: followed.kind.apiVersion };
+    const message = `ownerRef ${owner} does not exist in namespace "${namespace}"`;
+    this.#options.events.event(about, 'Warning', 'OwnerRefInvalidNamespace', message);
   }
 
   async #actOn(member: Member, action: DependentAction, signal: AbortSignal): Promise<void> {
@@ -141,6 +162,7 @@ function referenceJson(reference: OwnerReference): object {
 
 export const dependents: ControllerDefinition = {
   name: 'dependents',
+  component: 'garbage-collector-controller',
   followedIndexers: () => familyIndexers,
-  create: ({ followed, logger }) => createDependents({ kinds: followed, logger }),
+  create: ({ followed, events, logger }) => createDependents({ kinds: followed, events, logger }),
 };

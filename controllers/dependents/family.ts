@@ -47,6 +47,8 @@ export interface Family {
   keysAround(kind: Kind, object: ApiObject): string[];
   /** Asks the server where the informers do not know the owner: they may be behind. */
   judge(reference: OwnerReference, of: Member, signal: AbortSignal): Promise<OwnerState>;
+  /** Whether the owner exists in a namespace that is not the object's, where it can own nothing of it. */
+  isElsewhere(reference: OwnerReference, of: Member): boolean;
 }
 
 const separator = '|';
@@ -138,6 +140,11 @@ export function createFamily(followed: Growing<FamilyKind>): Family {
       const found = known?.metadata?.uid === reference.uid ? known : await ask(owner, key, signal);
       if (found?.metadata?.uid !== reference.uid) return 'absent';
       return isWaitingForDependents(found!) ? 'waiting' : 'present';
+    },
+    isElsewhere({ uid, kind }, of) {
+      const { namespace } = of.object.metadata ?? {};
+      const isOther = ({ metadata }: ApiObject): boolean => Boolean(metadata?.namespace) && metadata?.namespace !== namespace;
+      return related('uid', uid).some((owner) => owner.followed.kind.kind === kind && isOther(owner.object));
     },
   };
 }

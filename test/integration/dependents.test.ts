@@ -113,6 +113,12 @@ describe('an object whose owner is deleted', () => {
       ),
     );
     expect(await names()).toEqual(['a']);
+    const fieldSelector = `involvedObject.name=${elsewhere.name}`;
+    const told = await until('an event says why', async () => {
+      const { items } = await server.client.events.list({ namespace: 'default', fieldSelector });
+      return items.length > 0 && items;
+    });
+    expect(told).toMatchObject([{ reason: 'OwnerRefInvalidNamespace', source: { component: 'garbage-collector-controller' } }]);
   });
 
   it('is a pod as well, and goes with the grace that it has', async () => {
