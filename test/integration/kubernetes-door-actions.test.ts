@@ -117,6 +117,13 @@ describe('a review', () => {
     expect(json.status).toMatchObject({ authenticated: true, user: { username: 'system:serviceaccount:default:bot' } });
   });
 
+  it('of a token from a dry run says whose it is, too: as in Kubernetes nothing is stored of any token', async () => {
+    await post(`${inDefault}/serviceaccounts`, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'dry' } });
+    const made = await post(`${inDefault}/serviceaccounts/dry/token?dryRun=All`, {});
+    const { json } = await post(`${AUTHENTICATION}/tokenreviews`, { spec: { token: made.json.status.token } });
+    expect(json.status).toMatchObject({ authenticated: true, user: { username: 'system:serviceaccount:default:dry' } });
+  });
+
   it('makes a token for a pod, and none for another of its name', async () => {
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'binder' } };
     await post(`${inDefault}/serviceaccounts`, account);
