@@ -37,7 +37,7 @@ describe('resource arguments', () => {
   ])('reads %s', (_title, words, expected) => expect(plain(words)).toEqual(expected));
 
   it.each([
-    ['an unknown noun, with those there are', ['things'], /no resource type "things"; it knows .*pods/],
+    ['an unknown noun, with what lists those there are', ['things'], /no resource type "things"; "berth api-resources" lists/],
     ['a noun of a group that has none', ['pods.apps'], /no resource type "pods.apps"/],
     ['a noun of a version that is not there', ['pods.v2'], /no resource type "pods.v2"/],
     ['a slip, with what was meant', ['podz'], /no resource type "podz"; did you mean "pods"\?/],

@@ -34,11 +34,7 @@ export function resolveKind(noun: string): Kind {
   if (notYet !== undefined) throw badRequest(notYet);
   const words = preferred().flatMap((each) => [each.plural, each.singular]);
   const close = nearestWord(noun, words);
-  const hint = close
-    ? `did you mean "${close}"?`
-    : `it knows ${preferred()
-        .map((each) => each.plural)
-        .join(', ')}`;
+  const hint = close ? `did you mean "${close}"?` : '"berth api-resources" lists the types; an object is TYPE NAME or TYPE/NAME';
   throw badRequest(`the server has no resource type "${noun}"; ${hint}`);
 }
 

@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { badRequest, isPermissionDenied, isUnimplemented } from '../../api/errors/index.ts';
+import { badRequest, isNotFound, isPermissionDenied, isUnimplemented } from '../../api/errors/index.ts';
 import type { Pod } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kinds/kind.ts';
 import { serviceLabels } from '../../api/meta/service-names.ts';
 import { parseResourceArguments } from '../args/resource-args.ts';
+import { describeFailure } from '../program/failure.ts';
 import { type Session, withSession } from '../session.ts';
 
 interface WhyFlags {
@@ -52,8 +53,12 @@ async function showWhy(session: Session, words: readonly string[], flags: WhyFla
     throw badRequest(
       'name one pod, service or workload, e.g. berth why deployment/web; or ask for the last placements with --last',
     );
-  if (only.kind.kind === 'Pod') await showPod(session, name, flags);
-  else if (only.kind.kind === 'Service') await showService(session, name, flags);
+  if (only.kind.kind === 'Pod') {
+    await showPod(session, name, flags).catch((error: unknown) => {
+      if (!isName || !isNotFound(error)) throw error;
+      throw badRequest(`${describeFailure(error)}; name other objects as TYPE/NAME: "berth why deployment/${name}"`);
+    });
+  } else if (only.kind.kind === 'Service') await showService(session, name, flags);
   else await showWorkload(session, only.kind, name, flags);
 }
 

@@ -143,6 +143,7 @@ describe('berth why of a workload', () => {
 
   it.each([
     ['why deployment/none', /deployment "none" .*not found/],
+    ['why fine', /pod "fine" .*not found; name other objects as TYPE\/NAME: "berth why deployment\/fine"/],
     ['why configmap/x', /"berth why" explains pods, services and deployments, .*, not a configmap; "berth describe configmap x"/],
     ['why deploy', /deployment|pod "deploy"/],
     ['why deploy/fine deploy/large', /name one pod, service or workload/],
