@@ -56,4 +56,12 @@ describe('an autoscaler', () => {
     const answer = answerText(answerOf({ ...about, object }));
     expect(answer).toBe(`${[...lines, further].join('\n\n')}\n`);
   });
+
+  it('that has computed nothing yet does not say that none are wanted', () => {
+    const object = hpa(able, ['ScalingActive', 'False', 'FailedGetResourceMetric']);
+    const status = { ...(object.status as Tree), desiredReplicas: 0 };
+    expect(answerOf({ ...about, object: { ...object, status } }).headline).toBe(
+      'horizontalpodautoscaler default/web does not scale deployment/web: 2 replicas, of 2 to 10.',
+    );
+  });
 });

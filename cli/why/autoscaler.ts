@@ -13,7 +13,9 @@ export function ofAutoscaler(object: Tree): Progress {
   const target = targetOf(object);
   const [current, desired] = ['currentReplicas', 'desiredReplicas'].map((name) => text(object, 'status', name) || '0');
   const bounds = `of ${text(object, 'spec', 'minReplicas') || '1'} to ${text(object, 'spec', 'maxReplicas')}`;
-  const counts = `${current} replicas, ${desired} wanted, ${bounds}`;
+  // None is wanted while nothing was computed yet.
+  const wanted = desired === '0' ? [] : [`${desired} wanted`];
+  const counts = [`${current} replicas`, ...wanted, bounds].join(', ');
   if (list(object, 'status', 'conditions').length === 0) {
     const verdict = `has not been looked at by its controller, and does not scale ${target} yet`;
     return { complete: false, stuck: false, counts, verdict };
