@@ -51,3 +51,9 @@ test('JSON that only nests is refused before the parser, which would take second
     'cannot read the body: it is nested more than 128 levels',
   );
 });
+
+test('JSON of very many values is refused before it is parsed, and one of as many bytes is not', () => {
+  const [many, long] = [`[${'[],'.repeat(200_001)}`, JSON.stringify('[],'.repeat(200_001))].map((text) => Buffer.from(text));
+  expect(() => parseJson(many!, 'body')).toThrow('cannot read the body: it has more than 400000 values');
+  expect(parseJson(long!, 'body')).toHaveLength(600_003);
+});
