@@ -15,16 +15,19 @@ export function nearestWord(word: string, known: Iterable<string>): string | und
   return best;
 }
 
-/** Levenshtein's distance: the least number of letters to insert, remove or replace. */
+/** The least number of letters to insert, remove, replace or exchange with the next (optimal string alignment). */
 function editDistance(a: string, b: string): number {
+  let before: readonly number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
       const replaced = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(replaced, previous[j]! + 1, row[j - 1]! + 1));
+      const isExchanged = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const exchanged = isExchanged ? before[j - 2]! + 1 : Number.POSITIVE_INFINITY;
+      row.push(Math.min(replaced, exchanged, previous[j]! + 1, row[j - 1]! + 1));
     }
-    previous = row;
+    [before, previous] = [previous, row];
   }
   return previous[b.length]!;
 }

@@ -6,6 +6,7 @@ const known = commands.map(({ name }) => name);
 
 it.each([
   ['aply', "unknown command 'aply'; did you mean apply?"],
+  ['gte', "unknown command 'gte'; did you mean get?"],
   ['stop', 'unknown command \'stop\'; "berth delete pod NAME" ends a pod, "berth down" stops Berth'],
   ['etcd-snapshot', 'unknown command \'etcd-snapshot\'; "berth backup FILE" writes all objects into a file'],
   ['alloc', 'unknown command \'alloc\'; "berth get pods -A" lists what runs'],
