@@ -5,10 +5,9 @@ import { formatToken } from '../../../apiserver/authn/tokens.ts';
 import { type Client, connect } from '../../../client/index.ts';
 import { freePort } from '../../e2e/installation.ts';
 import { type BerthProcess, connectAdmin, startServer } from '../processes.ts';
+import { createAdministrator } from './administrator.ts';
 
 const MIB = 1024 * 1024;
-/** Between two questions of the administrator. */
-const pauseMs = 50;
 
 /** What others notice of an attack. */
 export interface Observed {
@@ -54,11 +53,7 @@ export async function createTarget(users: readonly string[], ...flags: string[])
   });
   ended.catch(() => {});
 
-  const ask = async (): Promise<number> => {
-    const since = performance.now();
-    await Promise.race([admin.namespaces.get({ name: 'default' }), ended]);
-    return performance.now() - since;
-  };
+  const administrator = await createAdministrator(dataDir, address);
 
   return {
     admin,
@@ -66,24 +61,16 @@ export async function createTarget(users: readonly string[], ...flags: string[])
     address,
     as: (user) => connect({ address, ca, token: `token-of-${user}` }),
     async observe(attack) {
-      await ask();
       // Begins the kernel's count of the most at once anew (man proc_pid_clear_refs).
       await writeFile(`/proc/${server.pid}/clear_refs`, '5');
       const since = performance.now();
-      const times: number[] = [];
-      let goesOn = true;
-      const asking = (async () => {
-        while (goesOn) {
-          times.push(await ask());
-          await new Promise((resolve) => setTimeout(resolve, pauseMs));
-        }
-      })();
+      administrator.begin();
+      let times: number[] = [];
       try {
-        await Promise.race([attack(), asking]);
+        await Promise.race([attack(), ended]);
       } finally {
-        goesOn = false;
+        times = await Promise.race([administrator.end(), ended]);
       }
-      await asking;
       times.sort((a, b) => a - b);
       const status = await readFile(`/proc/${server.pid}/status`, 'utf8');
       return {
@@ -100,6 +87,7 @@ export async function createTarget(users: readonly string[], ...flags: string[])
       return (await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))).join('');
     },
     async remove() {
+      administrator.close();
       admin.close();
       await server.kill();
       await rm(dataDir, { recursive: true, force: true });
