@@ -4,6 +4,10 @@ import { fieldChanges } from './field-changes.ts';
 import { fromJson, toJson } from './json.ts';
 import { decodeForeign, decodeMessage, encodeMessage } from './message.ts';
 import { countJsonValues, openMessage } from './open-message.ts';
+import { field } from './wire-format.ts';
+
+/** The number of the field with all but the metadata. */
+const CONTENT = 2;
 
 const kind = { kind: 'Toy', apiVersion: 'toys.example.com/v1', message: openMessage };
 const json = {
@@ -27,12 +31,14 @@ describe('an object of a kind that users added', () => {
     ['is no JSON', '{'],
     ['is a list', '[]'],
     ['has metadata', '{"metadata":{}}'],
-    ['nests without an end', '['.repeat(100_000)],
     ['is nested too deeply', `{"a":${'['.repeat(200)}${']'.repeat(200)}}`],
   ])('is refused when its content %s', (_title, content) => {
-    const field = Buffer.from(content);
-    const bytes = Buffer.concat([Buffer.from([0x12, ...varint(field.length)]), field]);
-    expect(() => decodeForeign(openMessage, bytes)).toThrow();
+    expect(() => decodeForeign(openMessage, field(CONTENT, Buffer.from(content)))).toThrow();
+  });
+
+  it('is refused before it is parsed when its content only nests', () => {
+    const bytes = field(CONTENT, Buffer.from('['.repeat(100_000)));
+    expect(() => decodeForeign(openMessage, bytes)).toThrow('levels deep');
   });
 
   it('counts its values, which commas in texts do not add to', () => {
@@ -51,5 +57,3 @@ describe('an object of a kind that users added', () => {
     });
   });
 });
-
-const varint = (value: number): number[] => (value < 128 ? [value] : [(value & 127) | 128, value >> 7]);
