@@ -5,8 +5,8 @@ import { startTimeout } from '../../api/meta/timeout.ts';
 import type { Identity } from '../authn/identity.ts';
 import { type ProxyDeps, type ProxyTarget, serviceTarget } from '../http/proxy/proxy-target.ts';
 import type { FrontProxy } from '../pki/front-proxy.ts';
-import { boundInformational } from '../tunnel/informational.ts';
 import { overTls } from '../tunnel/over-tls.ts';
+import { requireAnswer } from '../tunnel/require-answer.ts';
 import type { TunnelCaller } from '../tunnel/tunnels.ts';
 import type { RemoteGroup } from './remote-groups.ts';
 import { remoteUserHeaders } from './remote-user.ts';
@@ -99,7 +99,7 @@ function read(options: RequestOptions, mostBytes: number): Promise<ExtensionAnsw
       message.on('close', () => reject(new Error('the answer was cut off')));
     });
     sent.on('error', reject);
-    boundInformational(sent);
+    requireAnswer(sent, reject);
     sent.end();
   });
 }

@@ -2,8 +2,8 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { startTimeout } from '../../../api/meta/timeout.ts';
-import { boundInformational } from '../../tunnel/informational.ts';
 import { overTls } from '../../tunnel/over-tls.ts';
+import { requireAnswer } from '../../tunnel/require-answer.ts';
 import { Places } from './places.ts';
 import { WebhookFailure } from './review.ts';
 
@@ -120,19 +120,13 @@ export class WebhookClient {
         accept: 'application/json',
         'content-length': Buffer.byteLength(text),
       };
-      let answers = false;
       const sent: ClientRequest = request(url, { method: 'POST', agent: this.#agent, headers, signal }, (response) => {
-        answers = true;
         readAnswer(response, this.#options.mostBytes).then(resolve, (error: unknown) => {
           sent.destroy();
           reject(error);
         });
       });
-      boundInformational(sent);
-      // After an unsolicited 101 (Switching Protocols), Node closes the connection without an error.
-      sent.on('close', () => {
-        if (!answers) reject(new Error('the connection was closed before an answer came'));
-      });
+      requireAnswer(sent, reject);
       sent.on('error', (error: NodeJS.ErrnoException) => {
         const isStale = sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
         reject(isStale ? new StaleConnection(error.message) : error);

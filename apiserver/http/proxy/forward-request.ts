@@ -8,8 +8,8 @@ import type { KeptConnections, KeptOptions } from '../../aggregation/extension-c
 import { AUDIT_ID } from '../../calls/request-id.ts';
 import { abortable } from '../../tunnel/abortable.ts';
 import { stopping } from '../../tunnel/forward.ts';
-import { boundInformational } from '../../tunnel/informational.ts';
 import { overTls } from '../../tunnel/over-tls.ts';
+import { requireAnswer } from '../../tunnel/require-answer.ts';
 import { askForBody, hasBody } from '../listener/unread-request.ts';
 import type { StreamWay } from '../streams/stream-route.ts';
 import { answerHeaders, requestHeaders } from './proxy-headers.ts';
@@ -131,9 +131,7 @@ function answerOf(sent: ClientRequest, { request, response, upgrade }: StreamWay
   let timer: NodeJS.Timeout | undefined;
   const answer = new Promise<Answer>((resolve, reject) => {
     sent.on('error', reject);
-    boundInformational(sent);
-    // After an unsolicited 101 (Switching Protocols), Node closes the connection without an error.
-    sent.on('close', () => reject(unavailable('the connection was closed before an answer came')));
+    requireAnswer(sent, ({ message }) => reject(unavailable(message)));
     // A request that is destroyed before it has a connection says so only when it gets one.
     const giveUp = (error: ApiError): void => {
       sent.destroy(error);
